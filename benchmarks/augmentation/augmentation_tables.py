@@ -5,7 +5,7 @@ Usage, after `conjoin evaluate DATA`:
 
 DATA is a corpus folder; of GENIA the runs are read that outcomes.py keeps, and it need not be there. SEEDS,
 a number: of the runs of seeds 0 up to that, if more were made than the experiment names.
-Gains are computed as for the embedded world's tables (study_tables.py): over the baseline, over the copies
+Gains are computed as for the embedded world's tables (table_parts.py): over the baseline, over the copies
 of the same recipe, and of what stands on candidates over the recipe alone.
 """
 
@@ -15,7 +15,7 @@ from pathlib import Path
 
 from typing_extensions import TypedDict
 
-from benchmarks.embedded_world.study_tables import Study, print_table
+from benchmarks.table_parts import Study, print_table
 from pipeline.core.documents import read_json
 
 VARIANTS = {

@@ -21,10 +21,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from benchmarks.embedded_world.study_tables import interval, print_table, signed
 from benchmarks.outcomes import FOLDER, Outcomes
 from benchmarks.parsers.parser_results import ALONE, evaluable, held_out, read_kept
 from benchmarks.parsers.parser_tables import COMBINED, Table
+from benchmarks.table_parts import interval, print_table, signed
 from pipeline.core.comparison import compare, t_interval
 
 SEEDS = (0, 1, 2)

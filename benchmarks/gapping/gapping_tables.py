@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import TypedDict
 
-from benchmarks.embedded_world.study_tables import print_table, signed
 from benchmarks.parsers.parser_tables import f1, gain
+from benchmarks.table_parts import print_table, signed
 from pipeline.core.documents import read_json
 from pipeline.ellipsis.orphans.command import COUNTED
 

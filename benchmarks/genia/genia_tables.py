@@ -4,7 +4,7 @@ Usage:
     python benchmarks/genia/genia_tables.py
 
 The runs are those of experiment genia-cpu and genia_rest.sh; outcomes.py keeps what they got right. Gains
-are computed as for the embedded world (study_tables.py): over the baseline with as many updates, which knows
+are computed as for the embedded world (table_parts.py): over the baseline with as many updates, which knows
 less annotation than any other row, and over the row that a row varies. Gains at equal annotation are those of
 equal_annotation.py.
 """
@@ -13,8 +13,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.embedded_world.study_tables import Study, print_table
 from benchmarks.outcomes import Outcomes
+from benchmarks.table_parts import Study, print_table
 
 THREE = range(3)
 SHOWN = ("NP, NX", "VP", "PP", "S, SBAR")

@@ -20,7 +20,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.embedded_world.study_tables import print_table, signed
 from benchmarks.outcomes import FOLDER, Outcomes
 from benchmarks.parsers.parser_results import (
     ALONE,
@@ -32,6 +31,7 @@ from benchmarks.parsers.parser_results import (
     read_kept,
     structures,
 )
+from benchmarks.table_parts import print_table, signed
 from pipeline.core.comparison import Difference, compare, resamples
 from pipeline.core.types import Coordination, Sentence
 from pipeline.parsing.measures import (

@@ -13,10 +13,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 
-from benchmarks.embedded_world.study_tables import print_table
 from benchmarks.equal_annotation.equal_annotation import Correct, accuracy, gains
 from benchmarks.outcomes import FOLDER, Outcome, Outcomes
 from benchmarks.parsers.parser_results import evaluable, held_out
+from benchmarks.table_parts import print_table
 
 UNKNOWN = "not known"
 HEAD = ("seeds", "accuracy", "gain", "documents and seeds", "t over seeds")

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 from tiny import build, ingested, sentence, settings
 
-from benchmarks import outcomes
-from benchmarks.embedded_world import study_tables
+from benchmarks import outcomes, table_parts
 from pipeline.audit import stage as audit
 from pipeline.audit.settings import AuditSettings
 from pipeline.core.documents import read_json
@@ -165,7 +164,7 @@ def test_what_runs_got_right_outlives_them(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """benchmarks/outcomes.py keeps evaluate's verdicts, and adds those of runs made elsewhere."""
-    for module in (outcomes, study_tables):
+    for module in (outcomes, table_parts):
         monkeypatch.setattr(module, "FOLDER", tmp_path / "kept")
     evaluate.run(EvaluateSettings(corpus=corpus, threads=1))
     metrics = read_json(corpus / "evaluation/metrics.json")
@@ -173,7 +172,7 @@ def test_what_runs_got_right_outlives_them(
     shutil.rmtree(corpus / "runs/a-baseline")
     evaluate.run(EvaluateSettings(corpus=corpus, threads=1))
     outcomes.main(corpus)
-    study = study_tables.Study(Path("tiny"))
+    study = table_parts.Study(Path("tiny"))
     for run in metrics["runs"]:
         [(seed, right)] = study.right(run["system"], "40", [0]).items()
         assert sum(right) / len(right) == pytest.approx(run["accuracy"]["overall"])
