@@ -20,6 +20,7 @@ from pathlib import Path
 
 import psutil
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks.scaling import ROOT, corpus, model
 from pipeline.generate.settings import GenerateSettings
 from pipeline.generate.stage import run

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from typing_extensions import TypedDict
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from benchmarks.table_parts import Study, print_table
 from pipeline.core.documents import read_json
 

@@ -11,6 +11,7 @@ import re
 import sys
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from benchmarks.table_parts import Study, print_table
 
 TEN, TWENTY = range(10), [*range(10), *range(20, 30)]

@@ -14,6 +14,7 @@ as it is.
 """
 
 import argparse
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import fmean, stdev
@@ -21,6 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from benchmarks.outcomes import FOLDER, Outcomes
 from benchmarks.parsers.parser_results import ALONE, evaluable, held_out, read_kept
 from benchmarks.parsers.parser_tables import COMBINED, Table

@@ -7,12 +7,14 @@ weights.
 
 import argparse
 import json
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import torch
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from benchmarks.fill_probe.probe import Probe, ProbeResult, build_probe
 from pipeline.core.console import say, table
 from pipeline.core.families import family_of

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import TypedDict
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from benchmarks.parsers.parser_tables import f1, gain
 from benchmarks.table_parts import print_table, signed
 from pipeline.core.documents import read_json

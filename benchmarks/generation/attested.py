@@ -12,6 +12,7 @@ as in `generation.py`, free fills are longer, and that is printed, too.
 
 import argparse
 import random
+import sys
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -21,6 +22,7 @@ from typing import Any
 import torch
 import transformers
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from benchmarks.generation.generation_costs import attested_flops_of, clock, flops_of, peak
 from benchmarks.generation.generation_pairs import (
     GENIA,

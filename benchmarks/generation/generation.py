@@ -19,6 +19,7 @@ import argparse
 import copy
 import platform
 import statistics
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from typing import Any
 import torch
 import transformers
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from benchmarks.generation.generation_costs import (
     bandwidth,
     clock,

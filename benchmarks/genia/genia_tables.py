@@ -13,6 +13,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from benchmarks.outcomes import Outcomes
 from benchmarks.table_parts import Study, print_table
 

@@ -10,11 +10,13 @@ them, bracket F1 of the trees that the teacher made of U.
 """
 
 import argparse
+import sys
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from statistics import fmean
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from benchmarks.genia.harvest_precision import gold_of, training_sentences
 from pipeline.core.candidates import candidate_shards
 from pipeline.core.console import table

@@ -18,6 +18,7 @@ from typing import Any, NotRequired
 
 from typing_extensions import TypedDict
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from benchmarks.outcomes import FOLDER
 from pipeline.core.corpus_folder import SENTENCES_FILE
 from pipeline.core.documents import parse_json, read_json

@@ -28,6 +28,7 @@ from typing import Any
 import torch
 from nltk.tree import Tree
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from benchmarks.parsers.parser_results import (
     ALONE,
     TREEBANK,

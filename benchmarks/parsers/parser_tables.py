@@ -12,6 +12,7 @@ reading the gold trees finds.
 
 import argparse
 import json
+import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
@@ -20,6 +21,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from benchmarks.outcomes import FOLDER, Outcomes
 from benchmarks.parsers.parser_results import (
     ALONE,

@@ -21,6 +21,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import NamedTuple
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from benchmarks.outcomes import FOLDER
 from benchmarks.outcomes import main as keep_outcomes
 from pipeline.core.files import digest_of, folder_lock, write_json

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from benchmarks.equal_annotation.equal_annotation import Correct, accuracy, gains
 from benchmarks.outcomes import FOLDER, Outcome, Outcomes
 from benchmarks.parsers.parser_results import evaluable, held_out

@@ -23,6 +23,7 @@ import tempfile
 import urllib.request
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from benchmarks.sharing.sharing import measured
 
 GOAL = 1.25

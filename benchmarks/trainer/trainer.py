@@ -13,6 +13,7 @@ treebank is at hand.
 import argparse
 import platform
 import statistics
+import sys
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -21,6 +22,7 @@ from pathlib import Path
 import torch
 import transformers
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from benchmarks.generation.generation_costs import clock, peak
 from benchmarks.trainer.trainer_scorer import Side, both_ways, gather_then_mlp, one_by_one
 from benchmarks.trainer.trainer_steps import PAPER, SHAPES, WAYS, Bench, Coin, parts
