@@ -39,7 +39,7 @@ def earlier_run(out: Path) -> Listed:
         record
         or mark_of(out, "train")
         or _has_form(out / "run.json", RunCard)
-        or any(_has_form(path, _Record) for path in out.glob("checkpoints/step-*/card.json"))
+        or any(_has_form(path, _NamesOfFiles) for path in out.glob("checkpoints/step-*/card.json"))
     ):
         return None
     listed = {*NAMES, "predictor/predictor.json"}
@@ -47,13 +47,13 @@ def earlier_run(out: Path) -> Listed:
         return listed | set(record.files)
     predictor = out / "predictor"
     try:
-        names = list(read_json(predictor / "predictor.json", _Record)["files"])
+        names = list(read_json(predictor / "predictor.json", _NamesOfFiles)["files"])
     except InputError:  # of another task, or of an earlier version: nothing says which they are
         names = [path.relative_to(predictor).as_posix() for path in predictor.rglob("*")]
     return listed | {f"predictor/{name}" for name in names}
 
 
-class _Record(TypedDict):
+class _NamesOfFiles(TypedDict):
     """A document that names the files beside it."""
 
     files: dict[RelativeName, Any]

@@ -169,7 +169,7 @@ def test_two_do_not_write_to_one_place(tmp_path: Path, file: bool) -> None:
 def test_what_appears_meanwhile_stays(
     tmp_path: Path, file: bool, links: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A file or folder with something in it, at any moment before the rename: it stays, and a line says so."""
+    """A file or a folder with something in it, at any moment before the rename; a line says so."""
     out = tmp_path / "deep/out"
 
     def appear() -> None:
@@ -185,13 +185,15 @@ def test_what_appears_meanwhile_stays(
             raise PermissionError(1, "Operation not permitted")
 
         monkeypatch.setattr(os, "link", link)
-    with (
-        pytest.raises(InputError, match="there is something here already"),
-        appearing(Claim(out, "gap", file=file)) as new,
-    ):
-        if file:
-            new.write_text("ours")
-        appear()
+
+    def make(then: Callable[[], object]) -> None:
+        with appearing(Claim(out, "gap", file=file)) as new:
+            if file:
+                new.write_text("ours")
+            then()
+
+    with pytest.raises(InputError, match="there is something here already"):
+        make(appear)
     move = claims._move
 
     def late(source: Path, target: Path) -> None:
@@ -200,12 +202,8 @@ def test_what_appears_meanwhile_stays(
 
     shutil.rmtree(out) if out.is_dir() else out.unlink()
     monkeypatch.setattr(claims, "_move", late)
-    with (
-        pytest.raises(InputError, match="something appeared here meanwhile"),
-        appearing(Claim(out, "gap", file=file)) as new,
-    ):
-        if file:
-            new.write_text("ours")
+    with pytest.raises(InputError, match="something appeared here meanwhile"):
+        make(lambda: None)
     assert (out if file else out / "mine.txt").read_text() == "mine"
     assert list(out.parent.iterdir()) == [out]
 
