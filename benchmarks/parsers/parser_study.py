@@ -40,6 +40,7 @@ from benchmarks.parsers.parser_results import (
     structure_row,
     unit_name,
 )
+from pipeline.core.claims import atomic_folder
 from pipeline.core.corpus_folder import (
     DRAWS_FOLDER,
     INGEST_RECORD,
@@ -48,7 +49,7 @@ from pipeline.core.corpus_folder import (
 )
 from pipeline.core.documents import read_json
 from pipeline.core.draws import read_draw
-from pipeline.core.files import atomic_folder, folder_lock, write_json
+from pipeline.core.files import folder_lock, write_json
 from pipeline.core.types import Sentence
 from pipeline.models.loading import locate_lm
 from pipeline.parsing.encoders import words_encoder

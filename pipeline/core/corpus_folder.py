@@ -129,6 +129,15 @@ def corpus_around(place: Path) -> Path | None:
     return next((folder for folder in folders if (folder / SENTENCES_FILE).is_file()), None)
 
 
+def inputs_in(corpus: Path) -> list[Path]:
+    """What stages read of a corpus folder, and what no other output may replace, contain or lie inside."""
+    names = (
+        SENTENCES_FILE, TEXT_FILE, INGEST_RECORD, DRAWS_FOLDER, TREES_FOLDER, COORDINATED_FOLDER,
+        PARSERS_FOLDER, "models",
+    )  # fmt: skip
+    return [parser_folder(corpus), *(corpus / name for name in names)]
+
+
 def draw_file(seed: int, size: int | str) -> str:
     """The name in a corpus folder of a draw of L."""
     return f"{DRAWS_FOLDER}/seed-{seed}/{size}.json"

@@ -12,9 +12,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from pipeline.core.files import FULL
+
 _NUMBER = re.compile(r"\(os error (\d+)\)")  # as Rust ends the message of the system
 _TORCH = ("PytorchStreamWriter failed", "inline_container", "unexpected pos")
-_FULL = 2**20  # bytes; with fewer left the disk is the reason why nothing more could be written
 
 
 @contextmanager
@@ -33,7 +34,7 @@ def disk_faults(folder: Path) -> Iterator[None]:
         if found := _NUMBER.search(text):
             number = int(found[1])
         elif any(sign in text for sign in _TORCH):  # which does not say why
-            full = shutil.disk_usage(folder).free < _FULL
+            full = shutil.disk_usage(folder).free < FULL
             number = errno.ENOSPC if full else errno.EIO
         else:
             raise

@@ -1,7 +1,6 @@
-"""Files and folders that are written completely or not at all (temporary name, fsync, rename).
+"""Files that are written completely or not at all (temporary name, fsync, rename), their digests and locks.
 
-A folder is replaced by moving the old one aside first, under a hidden name, so a whole copy exists at
-every moment.
+Folders, and files that a person names, appear in the same way by ``core/claims.py``.
 """
 
 import errno
@@ -11,8 +10,8 @@ import json
 import os
 import re
 import shutil
-import socket
 import stat
+import tempfile
 import time
 import uuid
 from collections.abc import Iterable, Iterator
@@ -23,65 +22,25 @@ from typing import Any
 
 from pipeline.core.errors import InputError
 
-_OWN = re.sub(r"[^A-Za-z0-9-]", "-", socket.gethostname()) or "host"
-# Two writers may be on two nodes, which do not see each other's processes.
+LOCK, WORKERS = ".lock", ".workers"
+"""Files that carry the locks of a folder in which a command works; they are no part of what it makes."""
+
+_HALF_WRITTEN = r"\.(?P<name>.+)\.[0-9a-f]{12}\.tmp"
 
 
-def aside(path: Path, kind: str) -> Path:
-    """The hidden name beside ``path`` for this process' folder of a kind: ``tmp`` or ``old``."""
-    return path.with_name(f".{path.name}.{_OWN}-{os.getpid()}.{kind}")
+def half_written(path: Path) -> str:
+    """The name of the file that a killed process was writing here (see ``atomic``); empty: it was none."""
+    found = re.fullmatch(_HALF_WRITTEN, path.name)
+    return found["name"] if found else ""
 
 
-def replace_folder(new: Path, path: Path) -> None:
-    """Rename ``new`` to ``path``; a folder there is put aside before, and back if that fails."""
-    old = aside(path, "old")
-    try:
-        if path.is_dir() and not path.is_symlink():
-            os.replace(path, old)
-        os.replace(new, path)
-    except BaseException:
-        discard(path)
-        raise
-
-
-def discard(path: Path, old: Path | None = None) -> None:
-    """Remove what was put aside for ``path``, or put it back if nothing has taken its place."""
-    old = old or aside(path, "old")
-    if not old.is_dir():
-        return
-    if os.path.lexists(path):
-        shutil.rmtree(old, ignore_errors=True)
-    else:
-        os.replace(old, path)
-
-
-def sweep(path: Path) -> None:
-    """Clear away what killed processes of this machine left beside ``path``.
-
-    What belongs to a process that is alive stays; what it put aside is put back if need be.
-    """
-    form = re.compile(rf"\.{re.escape(path.name)}\.(?:{re.escape(_OWN)}-)?([1-9]\d*)\.(tmp|old)")
-    for entry in sorted(path.parent.iterdir()) if path.parent.is_dir() else ():
-        found = form.fullmatch(entry.name)
-        if not found or not entry.is_dir() or _lives(int(found[1])):
-            continue
-        if found[2] == "old":
-            discard(path, entry)
-        else:
-            shutil.rmtree(entry, ignore_errors=True)
-
-
-def _lives(process: int) -> bool:
-    """Whether another process of this number runs here."""
-    if process == os.getpid():
-        return False  # of one that had our number before
-    try:
-        os.kill(process, 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except PermissionError:
-        pass  # of another user
-    return True
+def sweep(*paths: Path) -> None:
+    """Remove what killed processes left half written of some files; for who holds the lock."""
+    for folder in {path.parent for path in paths if path.parent.is_dir()}:
+        names = {path.name for path in paths if path.parent == folder}
+        for entry in folder.iterdir():
+            if half_written(entry) in names and not entry.is_dir():
+                entry.unlink()
 
 
 _DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
@@ -100,20 +59,23 @@ def atomic(path: Path) -> Iterator[Path]:
     # Two writers of the same name may be on two nodes, with the same process id.
     temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex[:12]}.tmp")
     try:
-        with _writing(path):
+        with writing(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             yield temporary
-            _open_up(temporary)
-            _flush(temporary)
+            open_up(temporary)
+            flush(temporary)
             os.replace(temporary, path)
-            _flush(path.parent)
+            flush(path.parent)
     finally:
         temporary.unlink(missing_ok=True)
 
 
 @contextmanager
-def _writing(path: Path) -> Iterator[None]:
-    """Say in one line that ``path`` cannot be written, or that the disk is full or fails."""
+def writing(path: Path) -> Iterator[None]:
+    """Say in one line that ``path`` cannot be written, or that the disk is full or fails.
+
+    What is written on the way may lie in the folder for temporary files, on another disk: then that is named.
+    """
     try:
         yield
     except PermissionError as error:
@@ -121,17 +83,39 @@ def _writing(path: Path) -> Iterator[None]:
     except OSError as error:
         if error.errno not in _DISK:
             raise
+        place, remedy = path, "free space"
+        if _in_scratch(error, path):
+            place, remedy = Path(tempfile.gettempdir()), "free space there or set TMPDIR to another"
         # Where folders could not even be made, the disk is that of the nearest one there is.
-        there = next(folder for folder in path.absolute().parents if os.path.isdir(folder))
-        free = shutil.disk_usage(there).free / 2**20
         raise InputError(
-            f"cannot write: {os.strerror(error.errno or 0)} ({free:,.0f} MiB free)",
-            path=path,
-            remedy="free space and run the same command again; what is finished is kept",
+            f"cannot write: {os.strerror(error.errno or 0)} ({_free(place) / 2**20:,.0f} MiB free)",
+            path=place,
+            remedy=f"{remedy} and run the same command again; what is finished is kept",
         ) from error
 
 
-def _open_up(path: Path) -> None:
+def _free(path: Path) -> int:
+    """Bytes that are free where a path lies or would lie."""
+    there = (folder for folder in (path, *path.absolute().parents) if os.path.isdir(folder))
+    return shutil.disk_usage(next(there)).free
+
+
+def _in_scratch(error: OSError, path: Path) -> bool:
+    """Whether a file in the folder for temporary files could not be written, and not ``path``."""
+    scratch = Path(tempfile.gettempdir())
+    if path.absolute().is_relative_to(scratch):
+        return False
+    if isinstance(error.filename, str):
+        return Path(error.filename).absolute().is_relative_to(scratch)
+    # Arrow does not say which file it was.
+    return _free(scratch) < FULL <= _free(path)
+
+
+FULL = 2**20
+"""Bytes: with fewer left, a disk is the reason why nothing more could be written."""
+
+
+def open_up(path: Path) -> None:
     """Give a new file the mode that the umask leaves: safetensors makes its files for their owner alone.
 
     A link, or a file that has other names, may be somebody else's and stays as it is.
@@ -153,7 +137,7 @@ def _umask() -> int:
     return mask
 
 
-def _flush(path: Path) -> None:
+def flush(path: Path) -> None:
     """Flush a file to the disk, or the renames in a folder where the file system can do that."""
     handle = os.open(path, os.O_RDONLY)
     try:
@@ -163,32 +147,6 @@ def _flush(path: Path) -> None:
             raise
     finally:
         os.close(handle)
-
-
-@contextmanager
-def atomic_folder(path: Path) -> Iterator[Path]:
-    """Yield a temporary folder beside ``path`` that replaces it when the block succeeds.
-
-    Its files are flushed to the disk first, so what is seen survives a power cut. The old folder is
-    deleted only when the new one stands; what a killed process left is cleared away at the next run.
-
-    Raises:
-        InputError: the folder cannot be written to, or the disk is full or fails.
-    """
-    temporary = aside(path, "tmp")
-    try:
-        with _writing(path):
-            sweep(path)
-            temporary.mkdir(parents=True)
-            yield temporary
-            for file in (p for p in temporary.rglob("*") if p.is_file()):
-                _open_up(file)
-                _flush(file)
-            replace_folder(temporary, path)
-            _flush(path.parent)
-            discard(path)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def write_text(path: Path, text: str) -> None:
@@ -321,7 +279,12 @@ def digest_of(value: Any) -> str:
 
 @contextmanager
 def folder_lock(
-    folder: Path, name: str = ".lock", *, shared: bool = False, patience: float = 0.0
+    folder: Path,
+    name: str = LOCK,
+    *,
+    shared: bool = False,
+    patience: float = 0.0,
+    shown: Path | None = None,
 ) -> Iterator[None]:
     """Hold a lock on ``folder`` for as long as the block, or the program it execs, runs.
 
@@ -330,6 +293,7 @@ def folder_lock(
         name: the file in it that carries the lock.
         shared: beside other holders that share it.
         patience: seconds to wait for a holder that may be about to end.
+        shown: what messages say is written to; unset: the folder.
 
     Raises:
         InputError: another process holds it, or the folder cannot be made or written to.
@@ -339,8 +303,15 @@ def folder_lock(
         (folder / name).touch()
     except OSError as error:
         raise InputError(
-            f"cannot write into this folder: {error.strerror}", path=folder, remedy="choose another"
+            f"cannot write into this folder: {error.strerror}",
+            path=shown or folder,
+            remedy="choose another",
         ) from error
+    busy = InputError(
+        "another conjoin process is writing here",
+        path=shown or folder,
+        remedy="wait for it or stop it",
+    )
     # Over NFS a shared lock needs a file open for reading, an exclusive one a file open for writing.
     with (folder / name).open("r+") as handle:
         # A launcher that replaces this process by exec must go on holding the lock.
@@ -352,11 +323,7 @@ def folder_lock(
                 break
             except BlockingIOError as error:
                 if time.monotonic() >= until:
-                    raise InputError(
-                        "another conjoin process is writing here",
-                        path=folder,
-                        remedy="wait for it or stop it",
-                    ) from error
+                    raise busy from error
                 time.sleep(0.05)
             except OSError as error:
                 raise InputError(
@@ -364,7 +331,17 @@ def folder_lock(
                     path=folder,
                     remedy="choose a folder on one that can (local, NFSv4, Lustre with flock)",
                 ) from error
+        if not _is_still(handle.fileno(), folder / name):
+            raise busy  # whoever held it has just removed it, and another may hold the next
         yield
+
+
+def _is_still(number: int, path: Path) -> bool:
+    """Whether an open file is the one that the path names."""
+    try:
+        return os.path.samestat(os.fstat(number), path.stat())
+    except OSError:
+        return False
 
 
 @dataclass(frozen=True, slots=True)

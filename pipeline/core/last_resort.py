@@ -8,8 +8,10 @@ and the exit code is 70, which BSD's ``sysexits.h`` calls ``EX_SOFTWARE``. With 
 
 import os
 import select
+import signal
 import sys
 import tempfile
+import threading
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -22,8 +24,8 @@ from pipeline.core.errors import ConjoinError, SettingsError
 DEBUG = "CONJOIN_DEBUG"
 """Environment variable: anything but empty or 0 shows tracebacks."""
 
-FOR_THE_USER, DEFECT, INTERRUPTED, NO_READER = 2, 70, 130, 141
-"""Exit codes; the last two are 128 and the signal's number, as a shell has them for SIGINT and SIGPIPE."""
+FOR_THE_USER, DEFECT, INTERRUPTED, NO_READER, STOPPED = 2, 70, 130, 141, 143
+"""Exit codes; the last three are 128 and the signal's number: SIGINT, SIGPIPE and SIGTERM."""
 
 _LONGEST = 300  # characters of an exception's own words
 
@@ -35,6 +37,7 @@ def ending_in_one_line() -> Iterator[None]:
     Raises:
         SystemExit: it did not succeed.
     """
+    _stop_as_by_ctrl_c()
     for stream in (sys.stdout, sys.stderr):
         # A name that the terminal's encoding lacks is shown escaped; it is no reason to stop.
         if reconfigure := getattr(stream, "reconfigure", None):
@@ -54,6 +57,8 @@ def ending_in_one_line() -> Iterator[None]:
         _forsake_output()
         sys.exit(NO_READER)  # `conjoin … | head` has read enough
     except KeyboardInterrupt as error:
+        if isinstance(error, _Stopped):
+            _end("stopped; what is finished is kept", STOPPED, error)
         _end("interrupted; what is finished is kept", INTERRUPTED, error)
     except (ConjoinError, OSError, UnicodeDecodeError) as error:
         # Files that cannot be opened or read are for the user to put right as well.
@@ -63,6 +68,27 @@ def ending_in_one_line() -> Iterator[None]:
             said = f"out of memory: {_words(error)}; {_MORE_MEMORY}"
             _end(said, FOR_THE_USER, error)
         _end(f"unexpected {_words(error)}; {_PLEASE} {_kept(error)}", DEFECT, error)
+
+
+class _Stopped(KeyboardInterrupt):
+    """SIGTERM came, which batch systems send: temporary files are to go, as after Ctrl-C."""
+
+
+def _stop_as_by_ctrl_c() -> None:
+    """Have SIGTERM end the command as Ctrl-C does, where nobody else has said what it is to do.
+
+    Workers of a launch end at once: they may wait for one another, and the launcher sees to what they share.
+    """
+    if (
+        "WORLD_SIZE" not in os.environ
+        and threading.current_thread() is threading.main_thread()
+        and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    ):
+        signal.signal(signal.SIGTERM, _raise_stopped)
+
+
+def _raise_stopped(*_: object) -> None:
+    raise _Stopped
 
 
 _PLEASE = "this is a defect of conjoin, please report it;"
@@ -115,6 +141,7 @@ def _end(said: str, code: int, error: BaseException) -> None:
 def _has_reader() -> bool:
     """Whether somebody can still read what this process prints."""
     gone = select.poll()
+    _stop_as_by_ctrl_c()
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):  # no file behind it
             gone.register(stream.fileno(), 0)

@@ -32,6 +32,18 @@ and licences, for others.
 """
 
 
+def is_card(path: Path) -> bool:
+    """Whether a file is such a card, of whatever rows."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        head = file.read(_HEAD)
+    return head.startswith(b"---\nconfigs:\n") and b"\n# Candidates\n" in head
+
+
+_HEAD = 2**16  # bytes in which the title stands
+
+
 def write_card(folder: Path, made: str, digests: Mapping[str, object], command: str = "") -> None:
     """Write the card, if it does not stand there already.
 

@@ -1,7 +1,4 @@
-"""What lies at a path: candidates as ``generate`` wrote them, a release, or one Parquet file.
-
-``apart`` checks that an output path is not one of the inputs, inside one, or a parent of one.
-"""
+"""What lies at a path: candidates as ``generate`` wrote them, a release, or one Parquet file."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -10,7 +7,7 @@ from typing import Any, Literal
 
 from pipeline.core.candidates import candidate_shards
 from pipeline.core.errors import InputError
-from pipeline.core.files import leads_out, require_regular, resolved
+from pipeline.core.files import leads_out, require_regular
 from pipeline.corpus.manifest import is_release, read_manifest
 
 Kind = Literal["candidates", "release", "stand-off", "file"]
@@ -104,23 +101,3 @@ def _entries(place: Path) -> Iterator[Path]:
     yield from (path for path in place.iterdir() if not path.name.startswith("."))
     for folder in filter(Path.is_dir, (place / name for name in _FOLDERS)):
         yield from folder.iterdir()
-
-
-def apart(out: Path, *sources: Path) -> Path:
-    """The place named by ``out``, resolved, if it neither equals, lies in, nor contains a source.
-
-    Args:
-        out: what is to be written.
-        sources: what it is made of, which must outlive it.
-
-    Raises:
-        InputError: it does, or symbolic links lead in a circle.
-    """
-    place = resolved(out)
-    for source in map(resolved, sources):
-        if place == source or place in source.parents or source in place.parents:
-            raise InputError(
-                f"the output may not replace, contain or lie inside its input ({source.name})",
-                path=out, remedy="choose another --out",
-            )  # fmt: skip
-    return place

@@ -30,7 +30,7 @@ from pipeline.corpus.annotated import annotation_of
 from pipeline.corpus.counts import Survey
 from pipeline.corpus.digest import RowDigest
 from pipeline.corpus.engine import columns_of
-from pipeline.corpus.layout import Shards, apart
+from pipeline.corpus.layout import Shards
 from pipeline.corpus.origin import facts, find_corpus, foreign_rows, trees_used
 from pipeline.corpus.rows import (
     RELEASED,
@@ -50,21 +50,6 @@ _NAMES = {"train": "candidates", "rejected": "rejects"}
 
 _GROUP = 10_000  # rows of a row group; they are in memory at once
 _GROUPS = 20  # of a shard
-
-
-def vacant(out: Path, corpora: Sequence[Shards]) -> None:
-    """Check that a folder may be written.
-
-    Raises:
-        InputError: it is a link, there is something in it, or it holds, or lies in, one of the corpora.
-    """
-    if out.is_symlink():  # a folder that appears whole cannot take its place
-        raise InputError(
-            "a link, where a new folder is to be written", path=out, remedy="name the folder itself"
-        )
-    if out.exists() and not (out.is_dir() and not any(out.iterdir())):
-        raise InputError("there is something here already", path=out, remedy="name a new folder")
-    apart(out, *(shards.place for shards in corpora))
 
 
 def sound(shards: Shards) -> Shards:

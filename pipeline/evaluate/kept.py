@@ -59,7 +59,16 @@ class Kept:
         return rows, facts
 
     def remove_others(self) -> None:
-        """Remove what nobody asked for: predictions of runs and parsers that are gone."""
-        for path in (*self.folder.glob("kept/*.json"), *self.folder.glob("predictions/*.parquet")):
-            if path.stem not in self.names:
+        """Remove what nobody asked for: predictions of runs and parsers that are gone.
+
+        What no record has may be somebody's own, and stays.
+        """
+        for path in self.folder.glob("kept/*.json"):
+            name = f"{path.stem}.parquet"
+            try:
+                record = Output(self.folder, path, Fingerprint()).read()
+            except InputError:
+                continue
+            if record and name in record.files and path.stem not in self.names:
+                (self.folder / "predictions" / name).unlink(missing_ok=True)
                 path.unlink()

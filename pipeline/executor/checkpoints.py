@@ -7,9 +7,8 @@ and every dropout mask is a pure function of (seed, step), so the step is also t
 generators and the position in the stream.
 """
 
-import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from pickle import PickleError
 from typing import Any
@@ -18,9 +17,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import torch
 
+from pipeline.core.claims import atomic_folder, clear_left
 from pipeline.core.disk import disk_faults
 from pipeline.core.errors import InputError
-from pipeline.core.files import FileFacts, atomic_folder
+from pipeline.core.files import FileFacts
 from pipeline.core.fingerprint import Fingerprint, Output
 from pipeline.core.parquet import write_table
 
@@ -51,8 +51,13 @@ class TrainingCheckpoints:
         self.damaged: list[str] = []
 
     def clear(self) -> None:
-        """Remove all checkpoints, and what a killed run left half written."""
-        shutil.rmtree(self.folder, ignore_errors=True)
+        """Remove all checkpoints, and what a killed run left half written; but nobody else's files."""
+        for half in self.folder.glob(".step-*.tmp"):
+            clear_left(half.with_name(half.name[1 : -len(".tmp")]))
+        for each in self._all():
+            _remove(each)
+        with suppress(OSError):  # somebody's file is there, or nothing was
+            self.folder.rmdir()
 
     def write(self, step: int, state: TrainingState) -> None:
         """Add the checkpoint of a step and drop the oldest beyond ``keep``.
@@ -68,7 +73,7 @@ class TrainingCheckpoints:
             files = {name: FileFacts.of(temporary / name) for name in (_TENSORS, _ROWS)}
             self._output(temporary).finish(files, {"facts": facts})
         for old in self._all()[: -self._keep]:
-            shutil.rmtree(old, ignore_errors=True)
+            _remove(old)
 
     def latest(self, device: torch.device) -> TrainingState | None:
         """The newest checkpoint that is whole, with tensors on ``device``; None if there is none.
@@ -121,3 +126,12 @@ class TrainingCheckpoints:
 
     def _output(self, folder: Path) -> Output:
         return Output(folder, folder / _CARD, self._fingerprint)
+
+
+def _remove(checkpoint: Path) -> None:
+    """Remove the files of a checkpoint, the one first that says that it is whole."""
+    for name in (_CARD, _TENSORS, _ROWS):
+        with suppress(OSError):
+            (checkpoint / name).unlink()
+    with suppress(OSError):
+        checkpoint.rmdir()

@@ -24,12 +24,12 @@ from torch.distributed import DistError
 from torch.distributed.elastic.multiprocessing.api import SignalException
 from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
 
+from pipeline.core.claims import Claim
 from pipeline.core.device import best_device
 from pipeline.core.errors import InputError, SettingsError, WorkerError
-from pipeline.core.files import folder_lock
+from pipeline.core.files import WORKERS, folder_lock
 from pipeline.core.process import end_with_parent
 
-_WORKERS = ".workers"
 _LAUNCHER = "CONJOIN_LAUNCHER"
 _COURTESY = 3.0  # seconds
 _PATIENCE = 5.0  # seconds for workers of a killed run to be gone
@@ -57,7 +57,12 @@ def in_launch() -> bool:
 
 
 def launch(
-    command_line: Sequence[str], processes: int, out: Path, *, gpus: bool = True
+    command_line: Sequence[str],
+    processes: int,
+    out: Path,
+    *,
+    gpus: bool = True,
+    claim: Claim | None = None,
 ) -> NoReturn:
     """Become ``accelerate launch`` running ``conjoin`` in ``processes`` processes.
 
@@ -69,9 +74,10 @@ def launch(
         processes: how many workers.
         out: the folder they write to.
         gpus: whether the work is done on GPUs where there are any; if not, they are hidden.
+        claim: on ``out``, if a person named that.
 
     Raises:
-        InputError: another run writes to ``out``, or workers of a killed one still do.
+        InputError: as ``Claim.take``; another run writes to ``out``, or workers of a killed one still do.
         SettingsError: more workers than GPUs.
     """
     if not gpus:
@@ -82,9 +88,11 @@ def launch(
             f"{processes} processes for {torch.cuda.device_count()} GPUs",
             remedy="start one a GPU; CUDA_VISIBLE_DEVICES= hides the GPUs and works on the CPU",
         )
-    with folder_lock(out, patience=_PATIENCE), folder_lock(out, _WORKERS, patience=_PATIENCE):
+    with folder_lock(out, patience=_PATIENCE), folder_lock(out, WORKERS, patience=_PATIENCE):
         pass
     with folder_lock(out):
+        if claim:
+            claim.take()
         python = [sys.executable, "-m", "pipeline.executor.launch"]
         if gpus:
             python += ["--multi_gpu", "--num_machines", "1", "--mixed_precision", "no"]
@@ -106,18 +114,25 @@ def launch(
 
 
 @contextmanager
-def working(out: Path, threads: int) -> Iterator[Worker]:
+def working(out: Path, threads: int, claim: Claim | None = None) -> Iterator[Worker]:
     """This process as a worker on ``out``, with its thread count pinned.
 
+    Args:
+        out: the folder that is written to.
+        threads: how many.
+        claim: on the folder, if a person named it.
+
     Raises:
-        InputError: another run writes to ``out``.
+        InputError: as ``Claim.take``; another run writes to ``out``.
         SettingsError: accelerate sees another number of processes than were launched, so that work
             would be silently done several times over, or they do not find one another.
         WorkerError: another worker is gone.
     """
     pin(threads)
     if not in_launch():
-        with folder_lock(out, patience=_PATIENCE), folder_lock(out, _WORKERS, patience=_PATIENCE):
+        with folder_lock(out, patience=_PATIENCE), folder_lock(out, WORKERS, patience=_PATIENCE):
+            if claim:
+                claim.take()
             yield Worker(0, 1, best_device())
         return
     _end_with_launcher()
@@ -128,8 +143,8 @@ def working(out: Path, threads: int) -> Iterator[Worker]:
     by_hand = _LAUNCHER not in os.environ
     with ExitStack() as locks:
         if by_hand:
-            _first_alone(out, state, locks)
-        locks.enter_context(folder_lock(out, _WORKERS, shared=True))
+            _first_alone(out, state, locks, claim)
+        locks.enter_context(folder_lock(out, WORKERS, shared=True))
         try:
             yield Worker(state.process_index, state.num_processes, state.device)
         except RuntimeError as error:
@@ -150,14 +165,15 @@ def _tells_of_another(error: RuntimeError) -> bool:
     return any(sign in str(error) for sign in ("gloo", "Connection closed by peer", "NCCL"))
 
 
-def _first_alone(out: Path, state: PartialState, locks: ExitStack) -> None:
-    """The first worker locks the folder and sees that no worker of an earlier run still writes."""
+def _first_alone(out: Path, state: PartialState, locks: ExitStack, claim: Claim | None) -> None:
+    """The first worker takes the folder, and sees that no worker of an earlier run still writes."""
     refused: list[str | None] = [None]
     if state.process_index == 0:
         try:
             locks.enter_context(folder_lock(out))
-            with folder_lock(out, _WORKERS, patience=_PATIENCE):
-                pass
+            with folder_lock(out, WORKERS, patience=_PATIENCE):
+                if claim:
+                    claim.take()
         except InputError as error:
             refused = [str(error)]
     broadcast_object_list(refused, from_process=0)

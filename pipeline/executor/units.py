@@ -6,6 +6,7 @@ processes only choose indices, a rerun makes only what is missing, stale or dama
 the same for any number of processes.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,9 +19,9 @@ from typing_extensions import TypedDict
 from pipeline.core.cards.parts import FileOfRows, PartForm, TallyForm
 from pipeline.core.documents import Count, check_form, read_json
 from pipeline.core.errors import InputError
-from pipeline.core.files import FileFacts, digest_of, write_json
+from pipeline.core.files import FileFacts, digest_of, half_written, write_json
 from pipeline.core.fingerprint import Fingerprint, Output, State
-from pipeline.core.parquet import MANIFEST, RECORDS, write_rows
+from pipeline.core.parquet import MANIFEST, RECORDS, opened, write_rows
 from pipeline.core.tally import Tally
 
 
@@ -64,6 +65,53 @@ class UnitFacts(TypedDict):
 
 
 _FINGERPRINT = "conjoin.fingerprint"
+
+_UNIT = r"-\d{5,}-of-\d{5,}\.parquet"
+
+
+def patterns_of(kinds: Iterable[str]) -> list[str]:
+    """Patterns of what runs write into a folder of units, or remove from it: shards, and the manifest."""
+    return [MANIFEST, *(f"{kind}-*-of-*.parquet" for kind in kinds)]
+
+
+def written_units(folder: Path, kinds: Iterable[str]) -> set[str]:
+    """The files that runs wrote into a folder of units, of whatever plan.
+
+    Of a shard a unit's record says so, or the manifest, or the shard: it has its run's fingerprint.
+    """
+    found = set[str]()
+    for path in (folder / MANIFEST, *(folder / RECORDS).glob("*.json")):
+        about = _read_or_nothing(path)
+        if path.name == MANIFEST and {"settings", "inputs", "shards"} <= about.keys():
+            found.add(MANIFEST)
+        files, shards = about.get("files"), about.get("shards")
+        found.update(files if isinstance(files, dict) else ())
+        found.update(
+            str(each["file"])
+            for each in (shards if isinstance(shards, list) else ())
+            if isinstance(each, dict) and "file" in each
+        )
+    for kind in kinds:
+        for path in folder.glob(f"{kind}-*-of-*.parquet"):
+            if path.name not in found and _has_fingerprint(path):
+                found.add(path.name)
+    return found
+
+
+def _has_fingerprint(shard: Path) -> bool:
+    try:
+        with opened(shard) as file:
+            return _FINGERPRINT.encode() in (file.schema_arrow.metadata or {})
+    except InputError:
+        return False
+
+
+def _read_or_nothing(path: Path) -> Mapping[str, Any]:
+    try:
+        found: Mapping[str, Any] = read_json(path)
+    except InputError:
+        return {}
+    return found
 
 
 @dataclass(frozen=True)
@@ -150,12 +198,12 @@ class UnitFolder:
 
     def sweep(self) -> list[str]:
         """Remove files of another plan and half-written ones; returns their names. Only under the lock."""
-        own = {self.path(kind, i) for i in range(self.count) for kind in self.schemas}
-        own |= {self.record(i) for i in range(self.count)}
-        strange = [path for path in self._files() if path not in own]
-        for path in strange:
+        now = {self.path(kind, i) for i in range(self.count) for kind in self.schemas}
+        now |= {self.record(i) for i in range(self.count)}
+        old = [path for path in self._files() if path not in now]
+        for path in old:
             path.unlink()
-        return [path.name for path in strange]
+        return [path.name for path in old]
 
     def unmade(self) -> list[int]:
         """Units that are not current, in order; every byte of the folder is looked at."""
@@ -228,8 +276,15 @@ class UnitFolder:
 
     def _files(self) -> Iterable[Path]:
         """Files that units are made of, of whatever plan, and half-written ones."""
-        yield from sorted(self.folder.glob(".*.tmp"))
+        kinds = "|".join(map(re.escape, self.schemas))
+        half = re.compile(rf"(?:{kinds}){_UNIT}|{re.escape(MANIFEST)}")
+        yield from (
+            p for p in sorted(self.folder.glob(".*.tmp")) if half.fullmatch(half_written(p))
+        )
+        written = written_units(self.folder, self.schemas)
         for kind in self.schemas:
-            yield from sorted(self.folder.glob(f"{kind}-*-of-*.parquet"))
-        yield from sorted((self.folder / RECORDS).glob(".*.tmp"))
-        yield from sorted((self.folder / RECORDS).glob("*-of-*.json"))
+            shards = sorted(self.folder.glob(f"{kind}-*-of-*.parquet"))
+            yield from (path for path in shards if path.name in written)
+        records = self.folder / RECORDS  # where nobody else writes
+        yield from (p for p in sorted(records.glob(".*.tmp")) if half_written(p))
+        yield from sorted(records.glob("*-of-*.json"))

@@ -26,7 +26,9 @@ def run(settings: GenerateSettings) -> None:
         InputError: another run writes to the output folder.
     """
     out = settings.out or default_out(settings)
-    make_candidates(settings, source_of(settings), out, _MAKING)
+    named = (settings.given, settings.targets, settings.model)
+    inputs = [Path(each) for each in named if each]
+    make_candidates(settings, source_of(settings), out, _MAKING, inputs)
 
 
 def default_out(settings: GenerateSettings) -> Path:

@@ -1,22 +1,25 @@
 """``conjoin ingest``: a corpus into ``sentences.parquet``, the draws of L, and its counts (§5.1)."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
 from pipeline.core.cards.ingest import DrawFile, IngestCard
+from pipeline.core.claims import Claim, mark_of
 from pipeline.core.console import say, table
 from pipeline.core.corpus_folder import (
     DRAWS_FOLDER,
+    INGEST_RECORD,
     SENTENCES_FILE,
     TEXT_FILE,
     draw_file,
+    ingest_card,
     ingest_output,
 )
 from pipeline.core.errors import InputError
-from pipeline.core.files import FileFacts, folder_lock, write_json, write_text
+from pipeline.core.files import FileFacts, folder_lock, sweep, write_json, write_text
 from pipeline.core.fingerprint import Fingerprint, versions_of
 from pipeline.core.parquet import write_rows
 from pipeline.core.schema import SENTENCES, sentence_row
@@ -51,6 +54,8 @@ def run(settings: IngestSettings) -> None:
     Raises:
         InputError: malformed or empty input, ids that repeat, too few sentences for a draw.
     """
+    claim = _claim(settings)
+    claim.check()
     tally = Tally()
     read = READERS[settings.reader](settings, tally)
     sentences = list(_named(read, settings.reader, settings.name))
@@ -75,19 +80,56 @@ def run(settings: IngestSettings) -> None:
     }
     output = ingest_output(settings.out, _fingerprint(settings))
     with folder_lock(settings.out):
+        own = _own_before(settings.out)
+        names = {SENTENCES_FILE, TEXT_FILE, INGEST_RECORD, *(draw_file(*each) for each in draws)}
+        # Until the record is written, this is how the next run knows its files.
+        claim.take(files=sorted(own | names))
+        sweep(*(settings.out / name for name in own | names))
         output.begin()
         # By this folder an interrupted run is known.
         (settings.out / DRAWS_FOLDER).mkdir(parents=True, exist_ok=True)
         rows = {SENTENCES_FILE: len(sentences)}
         write_rows(settings.out / SENTENCES_FILE, SENTENCES, map(sentence_row, sentences))
         rows[TEXT_FILE] = lines = _write_text(settings, sentences)
-        drawn = _write_draws(settings.out, draws)
+        drawn = _write_draws(settings.out, draws, own)
         facts = {
             name: FileFacts.of(settings.out / name, rows.get(name)) for name in (*rows, *drawn)
         }
         output.finish(facts, {**document, "raw_text": lines})
     _show(settings, counts, {"read": tally, "read of --unlabelled": of_text}, draws)
     say(f"written: {settings.out / SENTENCES_FILE}; raw text of {lines:,} sentences for pretrain")
+
+
+def _claim(settings: IngestSettings) -> Claim:
+    """What ingestion may replace in a corpus folder, where other stages write, too."""
+    sizes: list[Size] = ["full", *settings.sizes]
+    drawn = [draw_file(seed, size) for seed in settings.seeds for size in sizes]
+    named = [settings.source, *settings.unlabelled, settings.split_lists, settings.licenses]
+    return Claim(
+        settings.out, "ingest", [each for each in named if each is not None],
+        earlier=lambda place: _own_before(place) or None,
+        parts=[SENTENCES_FILE, TEXT_FILE, INGEST_RECORD, *drawn], alone=False,
+    )  # fmt: skip
+
+
+def _own_before(corpus: Path) -> set[str]:
+    """The files that ingestion wrote into a corpus folder before, or was about to write."""
+    own = set((mark_of(corpus, "ingest") or {}).get("files", ()))
+    try:
+        if record := ingest_output(corpus).read():
+            return own | set(record.files) | {INGEST_RECORD}
+    except InputError:
+        if {"reader", "splits"} <= _card(corpus).keys():  # of an earlier version
+            drawn = {p.relative_to(corpus).as_posix() for p in corpus.glob("draws/seed-*/*.json")}
+            return own | drawn | {SENTENCES_FILE, TEXT_FILE, INGEST_RECORD}
+    return own
+
+
+def _card(corpus: Path) -> IngestCard:
+    try:
+        return ingest_card(corpus)
+    except InputError:
+        return {}
 
 
 def _require_files(source: Path) -> None:
@@ -167,14 +209,17 @@ def _enough(ids: Sequence[str], size: int, settings: IngestSettings) -> bool:
     return len(ids) >= size + (settings.validation or size // 5)
 
 
-def _write_draws(corpus: Path, draws: dict[tuple[int, Size], Draw]) -> list[str]:
-    """Write the draws and remove others; returns the names of their files."""
+def _write_draws(
+    corpus: Path, draws: dict[tuple[int, Size], Draw], before: Collection[str]
+) -> list[str]:
+    """Write the draws and remove others that were written ``before``; returns the names of their files."""
     folder = corpus / DRAWS_FOLDER
     folder.mkdir(exist_ok=True)  # an empty folder still is the output that DVC looks for
     wanted = {draw_file(seed, size): drawn for (seed, size), drawn in draws.items()}
     # Draws of an earlier ingest would name sentences of another corpus.
     for old in sorted(folder.glob("seed-*/*.json")):
-        if old.relative_to(corpus).as_posix() not in wanted:
+        name = old.relative_to(corpus).as_posix()
+        if name in before and name not in wanted:
             old.unlink()
     for name, drawn in wanted.items():
         ids: DrawFile = {

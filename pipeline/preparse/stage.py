@@ -10,6 +10,7 @@ from pipeline.core import console
 from pipeline.core.annotation import Annotation, as_json, joined
 from pipeline.core.cards.parser import ParserCard, ParserTraining
 from pipeline.core.cards.trees import CoordinatedTally, PreparseCard, TreesManifest
+from pipeline.core.claims import Claim, Listed, appearing
 from pipeline.core.corpus_folder import (
     COORDINATED_FOLDER,
     SENTENCES_FILE,
@@ -19,16 +20,16 @@ from pipeline.core.corpus_folder import (
 )
 from pipeline.core.device import best_device
 from pipeline.core.errors import ModelError
-from pipeline.core.files import atomic_folder, sha256_of, write_json
+from pipeline.core.files import LOCK, WORKERS, sha256_of, write_json
 from pipeline.core.fingerprint import Fingerprint, versions_of
-from pipeline.core.parquet import MANIFEST
+from pipeline.core.parquet import MANIFEST, RECORDS
 from pipeline.core.schema import TREES, UNPARSED, read_sentences
 from pipeline.core.tally import Tally
 from pipeline.core.types import Sentence
 from pipeline.executor import launch
 from pipeline.executor.monitor import Store
 from pipeline.executor.run import Make, OnBatch, RunReport, run_units
-from pipeline.executor.units import UnitFolder
+from pipeline.executor.units import UnitFolder, patterns_of, written_units
 from pipeline.parsing.annotated import annotation_of_parser, gold_part
 from pipeline.parsing.card import TREEBANK, corpus_parser, parser_identity, tagger_sum
 from pipeline.parsing.making import made_by_one
@@ -66,10 +67,15 @@ def run(settings: PreparseSettings) -> None:
     plans = [unlabelled_plan(source, settings)]
     if settings.coordinated and settings.named is None:
         plans.append(coordinated_plan(source, settings))
+    claims = [_claim(settings.corpus / plan.folder / (settings.named or "")) for plan in plans]
+    if settings.named is None and not settings.coordinated:
+        claims.append(_empty_claim(settings))
+    for claim in claims:
+        claim.check()
     card = _parser_card(settings, plans)
     if settings.processes > 1 and not launch.in_launch():
         gpus = card["source"] != TREEBANK and not str(card["source"]).endswith(".pt")
-        launch.launch(settings.command_line(), settings.processes, out, gpus=gpus)
+        launch.launch(settings.command_line(), settings.processes, out, gpus=gpus, claim=claims[0])
 
     @cache
     def parser() -> Parser | None:
@@ -77,7 +83,7 @@ def run(settings: PreparseSettings) -> None:
         return None if card["source"] == TREEBANK else corpus_parser(folder)
 
     # The lock on the trees stands for the coordinated sentences as well: nothing else writes them.
-    with launch.working(out, settings.threads) as worker:
+    with launch.working(out, settings.threads, claims[0]) as worker:
         # A worker lost in the first plan would not come to open the store of the second.
         stores = [Store(worker) for _ in plans]
         reports = [
@@ -98,6 +104,28 @@ def run(settings: PreparseSettings) -> None:
             report.show("sentences")
 
 
+_SCHEMAS = {"trees": TREES, "rejects": UNPARSED}
+
+
+def _claim(folder: Path) -> Claim:
+    """On shards of trees, beside which folders of others lie."""
+    return Claim(
+        folder, "preparse", earlier=lambda place: written_units(place, _SCHEMAS) or None,
+        parts=patterns_of(_SCHEMAS), alone=False,
+    )  # fmt: skip
+
+
+def _empty_claim(settings: PreparseSettings) -> Claim:
+    """On the folder of coordinated sentences, if that is to say that there are none."""
+
+    def earlier(place: Path) -> Listed:
+        records = {path.relative_to(place).as_posix() for path in place.glob(f"{RECORDS}/*.json")}
+        written = written_units(place, _SCHEMAS)
+        return written | records | {LOCK, WORKERS} if written else None
+
+    return Claim(settings.corpus / COORDINATED_FOLDER, "preparse", earlier=earlier)
+
+
 def _parse(
     settings: PreparseSettings,
     card: ParserCard,
@@ -113,11 +141,10 @@ def _parse(
         ModelError: not one sentence could be parsed.
     """
     source = settings.corpus / SENTENCES_FILE
-    schemas = {"trees": TREES, "rejects": UNPARSED}
     made_of = _fingerprint(settings, card, plan)
     place = settings.corpus / plan.folder / (settings.named or "")
     record = as_json(_annotation(settings, card, [plan]))
-    folder = UnitFolder(place, len(plan.rows), schemas, made_of, annotation=record)
+    folder = UnitFolder(place, len(plan.rows), _SCHEMAS, made_of, annotation=record)
 
     def prepare() -> Make:
         loaded = parser()
@@ -150,7 +177,7 @@ def _parse(
 
 def _mark_empty(settings: PreparseSettings, source: Path) -> None:
     """A folder of coordinated sentences that says there are none: DVC wants every output."""
-    with atomic_folder(settings.corpus / COORDINATED_FOLDER) as folder:
+    with appearing(_empty_claim(settings)) as folder:
         manifest: TreesManifest = {
             "inputs": {"sentences": sha256_of(source)},
             "settings": {"coordinated": 0},

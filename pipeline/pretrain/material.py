@@ -15,6 +15,7 @@ import numpy as np
 from accelerate import Accelerator
 from transformers import PreTrainedTokenizerBase
 
+from pipeline.core.claims import atomic_folder
 from pipeline.core.console import say, table
 from pipeline.core.corpus_folder import (
     COORDINATED_FOLDER,
@@ -25,7 +26,6 @@ from pipeline.core.corpus_folder import (
 )
 from pipeline.core.disk import disk_faults
 from pipeline.core.errors import InputError
-from pipeline.core.files import atomic_folder
 from pipeline.core.schema import read_sentences
 from pipeline.core.tally import Tally
 from pipeline.models.language_models import LanguageModel

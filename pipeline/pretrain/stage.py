@@ -14,11 +14,12 @@ from transformers import PreTrainedModel
 
 from pipeline.core.annotation import Annotation, Part, as_json, joined
 from pipeline.core.cards.models import PretrainCard, PretrainTiming, ReadyCard
+from pipeline.core.claims import Claim, Listed, appearing
 from pipeline.core.console import say, table
 from pipeline.core.corpus_folder import COORDINATED_FOLDER, annotation_of_trees
 from pipeline.core.disk import disk_faults
 from pipeline.core.errors import InputError
-from pipeline.core.files import FileFacts, atomic_folder, write_json, write_text
+from pipeline.core.files import FileFacts, write_json, write_text
 from pipeline.core.fingerprint import Fingerprint, Output, versions_of
 from pipeline.executor import launch
 from pipeline.executor.checkpoints import TrainingCheckpoints
@@ -65,11 +66,12 @@ def run(settings: PretrainSettings) -> None:
     if settings.ready:
         _require_untrained(out)
         load_config(locate(settings.ready, settings.corpus))
-        with atomic_folder(out) as folder:
+        with appearing(_claim(settings, out)) as folder:
             ready: ReadyCard = {"name": settings.ready}
             write_json(folder / READY, ready)
         say(f"{settings.lm}: {settings.ready} is used as it is")
         return
+    _claim(settings, out).check()
     work = settings.corpus / ".pretrain" / f"{settings.lm}-seed-{settings.seed}"
     if settings.processes > 1 and not launch.in_launch():
         launch.launch(settings.command_line(), settings.processes, work)
@@ -77,6 +79,24 @@ def run(settings: PretrainSettings) -> None:
         _train(settings, work, out)
     if worker.rank == 0:
         shutil.rmtree(work, ignore_errors=True)
+
+
+def _claim(settings: PretrainSettings, out: Path) -> Claim:
+    named = settings.ready or settings.base
+    where = Path(locate(named, settings.corpus, settings.seed)) if named else None
+    inputs = [where] if where is not None and where.is_dir() else []
+    return Claim(out, "pretrain", [*inputs, *settings.texts], _earlier)
+
+
+def _earlier(out: Path) -> Listed:
+    """The files of a model that was trained here, or of the name of a ready one; None where neither is."""
+    if (out / READY).is_file():
+        return {READY}
+    try:
+        record = Output(out, out / RECORD, Fingerprint()).read()
+    except InputError:
+        return None
+    return {*record.files, RECORD, CARD, "history.jsonl", "timing.json"} if record else None
 
 
 def _require_untrained(out: Path) -> None:
@@ -230,7 +250,7 @@ def _write(  # noqa: PLR0917 - a folder has many sides
         "processes": device.num_processes,
         "dtype": dtype_of(device),
     }
-    with atomic_folder(out) as folder:
+    with appearing(_claim(settings, out)) as folder:
         with disk_faults(folder):
             model.save_pretrained(folder)
             material.tokenizer.save_pretrained(folder)

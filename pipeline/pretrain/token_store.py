@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from transformers import PreTrainedTokenizerBase
 
+from pipeline.core.claims import atomic_folder
 from pipeline.core.documents import read_json
-from pipeline.core.files import atomic_folder, write_json
+from pipeline.core.files import write_json
 from pipeline.core.tally import Tally
 from pipeline.pretrain.raw_text import Prepared
 from pipeline.text.natural import NaturalText, find_words

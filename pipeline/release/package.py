@@ -1,6 +1,6 @@
 """The folder of a release: rows that may be released, manifest, provenance and checksums.
 
-It also says which folder may be replaced by a release.
+It also says by what an earlier release is known.
 """
 
 import re
@@ -23,6 +23,7 @@ from pipeline.core.cards.candidates import (
     RowsByPart,
     SourceFacts,
 )
+from pipeline.core.claims import Listed
 from pipeline.core.documents import read_json, read_yaml
 from pipeline.core.errors import InputError, SettingsError
 from pipeline.core.files import leads_out, sha256_of, write_json
@@ -30,7 +31,7 @@ from pipeline.core.parquet import MANIFEST
 from pipeline.core.schema import read_sentences
 from pipeline.corpus.annotated import annotation_of
 from pipeline.corpus.counts import Survey
-from pipeline.corpus.layout import Shards, apart
+from pipeline.corpus.layout import Shards
 from pipeline.corpus.licences import UNKNOWN, canonical, combined
 from pipeline.corpus.manifest import CHECKSUMS, FORMAT, read_sums
 from pipeline.corpus.rows import WITH_TREES, generations, read_accepted, read_rejects
@@ -213,50 +214,27 @@ def _licensed(batches: Iterable[pa.RecordBatch], license_: str | None) -> Iterat
 
 PROVENANCE = "provenance"
 _PROJECT = ("dvc.yaml", "params.yaml", "cells.yaml")
-_OWN = re.compile(
-    r"README\.md|LICENSE|CITATION\.cff|croissant\.json|manifest\.json|SHA256SUMS"
-    r"|(data|rejected)/train-[^/]*\.parquet|provenance/(dvc|params|cells)\.yaml"
-)
-"""The files that a release has. Its sums do not tell: they may have been made again over others."""
+_DOCUMENTS = ("README.md", "LICENSE", "CITATION.cff", "croissant.json", MANIFEST, CHECKSUMS)
 
 
-def replaceable(out: Path, *sources: Path) -> Path:
-    """The folder of a release to be, resolved; what is not a release is never replaced.
+def earlier_release(place: Path, *, rehydrated: bool = False) -> Listed:
+    """The files of a release that stands at a place; None where none does.
+
+    Its sums do not tell which they are: they may have been made again over others.
 
     Args:
-        out: the folder named.
-        sources: what the release is made of, which must outlive it.
-
-    Raises:
-        InputError: there is something else than a release, or it holds or is in a source.
+        place: the folder.
+        rehydrated: whether `conjoin rehydrate` made it; else `conjoin release` did.
     """
-    place = apart(out, *sources)
-    if not place.exists():
-        return place
-    remedy = "choose another --out, or remove it yourself"
-    if not place.is_dir():
-        raise InputError("there is a file of this name", path=out, remedy=remedy)
-    if not any(place.iterdir()):
-        return place
-    if not _is_release(place):
-        raise InputError("this folder is not a release and not empty", path=out, remedy=remedy)
-    strange = [name for name in _names(place) if not _OWN.fullmatch(name)]
-    if strange:
-        raise InputError(
-            f"the release there has {len(strange)} files that are not its own, first {strange[0]}",
-            path=out, remedy=remedy,
-        )  # fmt: skip
-    return place
-
-
-def _is_release(place: Path) -> bool:
-    if not (place / MANIFEST).is_file():
-        return False
     try:
         manifest = read_json(place / MANIFEST)
-    except InputError:
-        return False
-    return isinstance(manifest, dict) and {"conjoin", "format", "shards"} <= manifest.keys()
+        known = {"conjoin", "format"} <= manifest.keys()
+        shards = {str(each["file"]) for each in manifest["shards"]}
+    except (InputError, KeyError, TypeError):
+        return None
+    if not known or bool(manifest.get("rehydrated")) != rehydrated:
+        return None
+    return {*_DOCUMENTS, *shards, *(f"{PROVENANCE}/{name}" for name in _PROJECT)}
 
 
 def _names(folder: Path) -> Iterator[str]:

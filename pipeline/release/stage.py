@@ -5,10 +5,10 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from pipeline.core.claims import Claim, appearing
 from pipeline.core.console import Meter, say, table, warn
-from pipeline.core.corpus_folder import SENTENCES_FILE
+from pipeline.core.corpus_folder import SENTENCES_FILE, inputs_in
 from pipeline.core.errors import InputError, SettingsError
-from pipeline.core.files import atomic_folder
 from pipeline.corpus.counts import Survey
 from pipeline.corpus.layout import Shards, find_shards
 from pipeline.corpus.licences import UNKNOWN, terms
@@ -19,7 +19,7 @@ from pipeline.release.candidate_trees import CandidateTrees
 from pipeline.release.card import write_documents
 from pipeline.release.package import (
     copy_provenance,
-    replaceable,
+    earlier_release,
     write_checksums,
     write_release,
 )
@@ -40,7 +40,8 @@ def run(settings: ReleaseSettings) -> None:
         SettingsError: ``license`` is none that conjoin knows.
     """
     shards = _input(settings)
-    out = replaceable(settings.out, settings.candidates)
+    claim = Claim(settings.out, "release", _named(settings), earlier_release)
+    claim.check()
     require_whole(shards)
     if not settings.trees and (warning := lost_trees(shards)):
         warn(warning)
@@ -57,7 +58,7 @@ def run(settings: ReleaseSettings) -> None:
     used = trees_used(generations(shards).values())
     sources = [facts(corpus, used)] if corpus else (shards.manifest or {}).get("sources", [])
     source = sentences_of(corpus) if corpus and settings.stand_off else None
-    with atomic_folder(out) as folder, ExitStack() as opened:
+    with appearing(claim) as folder, ExitStack() as opened:
         with Meter("rows, each read and written", 2 * found.rows.total()) as meter:
             trees = None
             if settings.trees and corpus:
@@ -71,6 +72,11 @@ def run(settings: ReleaseSettings) -> None:
         write_documents(folder, manifest, summarise(find_shards(folder), corpus))
         write_checksums(folder)
     _print(settings, manifest, released)
+
+
+def _named(settings: ReleaseSettings) -> list[Path]:
+    """What the release is made of, as far as it is named."""
+    return [settings.candidates, *(inputs_in(settings.corpus) if settings.corpus else ())]
 
 
 def _input(settings: ReleaseSettings) -> Shards:

@@ -4,6 +4,7 @@ import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape as escape_xml
 
@@ -147,6 +148,17 @@ _WIDTH, _MARGIN, _GAP = 960, 24, 24  # pixels, of a picture file, around it, and
 _FONT = "system-ui, 'Segoe UI', Roboto, 'Liberation Sans', 'DejaVu Sans', sans-serif"
 
 
+_BEGIN = '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" '
+_STYLE = f"<style>svg text {{ font-family: {_FONT} !important }}</style>"
+
+
+def is_picture(path: Path) -> bool:
+    """Whether a file is the picture of a section of a report, of whatever corpus."""
+    with path.open("rb") as file:
+        head = file.read(2000)
+    return head.startswith(_BEGIN.encode()) and _STYLE.encode() in head
+
+
 def picture(section: Section) -> str:
     """A section's title, panels and note as one SVG document that stands alone.
 
@@ -172,8 +184,7 @@ def picture(section: Section) -> str:
     svg = "\n".join(parts)
     size = f'width="{_WIDTH}" height="{y:.0f}" viewBox="0 0 {_WIDTH} {y:.0f}"'
     document = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" {size} '
-        f'font-family="{_FONT}">\n<style>svg text {{ font-family: {_FONT} !important }}</style>\n'
+        f'{_BEGIN}{size} font-family="{_FONT}">\n{_STYLE}\n'
         f'<rect width="100%" height="100%" fill="var(--paper)"/>\n{svg}\n</svg>\n'
     )
     return re.sub(r"var\((--[\w-]+)\)", lambda match: PALETTE[match[1]][0], document)

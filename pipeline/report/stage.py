@@ -23,7 +23,7 @@ from pipeline.report.next_steps import next_steps
 from pipeline.report.opening import Headline, headline, opening_panels, unhelpful, verdicts
 from pipeline.report.prose import Fact
 from pipeline.report.results import Metrics
-from pipeline.report.sections import Chapter, Section, picture, render
+from pipeline.report.sections import Chapter, Section, is_picture, picture, render
 from pipeline.report.settings import ReportSettings
 from pipeline.report.training_curves import history_files
 
@@ -95,9 +95,9 @@ def read_material(settings: ReportSettings) -> ReportMaterial:
 
 
 def _write_pictures(folder: Path, sections: Sequence[Section]) -> None:
-    """The pictures of sections as files, and none of an earlier report."""
+    """The pictures of sections as files, and none of an earlier report; other files stay."""
     folder.mkdir(parents=True, exist_ok=True)
-    for stale in folder.glob("*.svg"):
+    for stale in filter(is_picture, folder.glob("*.svg")):
         stale.unlink()
     for section in sections:
         if section.name and section.panels:

@@ -20,10 +20,11 @@ from pipeline.core.cards.candidates import (
     SampleForm,
     SelectionForm,
 )
+from pipeline.core.claims import Claim, appearing
 from pipeline.core.console import Meter, say, table, warn
 from pipeline.core.corpus_folder import SENTENCES_FILE
 from pipeline.core.errors import InputError, SettingsError
-from pipeline.core.files import atomic_folder, digest_of, sha256_of, write_json
+from pipeline.core.files import digest_of, sha256_of, write_json
 from pipeline.core.fingerprint import Fingerprint, versions_of
 from pipeline.core.names import nearest
 from pipeline.core.parquet import MANIFEST, row_count
@@ -39,7 +40,6 @@ from pipeline.corpus.writing import (
     selections,
     sound,
     united_runs,
-    vacant,
     write_kind,
 )
 from pipeline.models.loading import identity
@@ -76,14 +76,15 @@ def run(settings: SelectSettings) -> None:
     if _is_there(settings.out, made_of):
         say(f"{settings.out}: already there and current")
         return
-    vacant(settings.out, corpora)
+    claim = Claim(settings.out, "select", _inputs(settings))
+    claim.check()
     for warning in filter(None, map(lost_trees, corpora)):
         warn(warning)
     given = _read(settings, labelled)
     corpora = [sound(shards) for shards in corpora]
     total = sum(row_count(path) for shards in corpora for path in shards.accepted)
     with (
-        atomic_folder(settings.out) as folder,
+        appearing(claim) as folder,
         Meter("select, rows looked at", total * (1 + given.looks + settings.samples)) as meter,
     ):
         choice = choose(corpora, settings, given, folder, meter.advance)
@@ -94,6 +95,12 @@ def run(settings: SelectSettings) -> None:
         manifest = _write(folder, corpora, settings, choice, made_of)
     rows = manifest["rows"]
     say(f"written: {settings.out}: {rows['train']:,} candidates and {rows['rejected']:,} rejects")
+
+
+def _inputs(settings: SelectSettings) -> list[Path]:
+    """The files and folders that are named beside ``out``."""
+    named = (settings.predictor, settings.like, *settings.agree)
+    return [*settings.places, *(each for each in named if each is not None)]
 
 
 def _read(settings: SelectSettings, labelled: Sequence[Features]) -> Inputs:

@@ -1,9 +1,9 @@
 """A folder of candidates made of a source's units: workers, shards, manifest, card, and what is printed."""
 
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,9 @@ import torch
 from pipeline.core.annotation import as_json
 from pipeline.core.candidates import HARVESTED
 from pipeline.core.cards.candidates import CandidatesManifest
+from pipeline.core.claims import Claim, Listed
 from pipeline.core.console import say, table
+from pipeline.core.corpus_folder import inputs_in
 from pipeline.core.device import best_device
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
@@ -21,10 +23,10 @@ from pipeline.core.fingerprint import Fingerprint, versions_of
 from pipeline.core.parquet import MANIFEST, RECORDS
 from pipeline.core.settings import SourceSettings
 from pipeline.core.tally import Tally
-from pipeline.corpus.card import write_card
+from pipeline.corpus.card import CARD, is_card, write_card
 from pipeline.executor import launch
 from pipeline.executor.run import Make, OnBatch, RunReport, run_units
-from pipeline.executor.units import UnitFolder
+from pipeline.executor.units import UnitFolder, patterns_of, written_units
 from pipeline.sources import dry_run
 from pipeline.sources.protocol import SCHEMAS, CandidateSource, tables
 
@@ -52,7 +54,11 @@ class RowMaking:
 
 
 def make_candidates(
-    settings: SourceSettings, source: CandidateSource[Any], out: Path, making: RowMaking
+    settings: SourceSettings,
+    source: CandidateSource[Any],
+    out: Path,
+    making: RowMaking,
+    inputs: Sequence[Path] = (),
 ) -> None:
     """Make every unit that is missing, stale or damaged, in ``settings.processes`` processes.
 
@@ -61,12 +67,17 @@ def make_candidates(
         source: made from them.
         out: the folder of the candidates.
         making: what the stage says of its rows.
+        inputs: what is read beside the corpus.
 
     Raises:
         ConjoinError: of the source.
         InputError: another run writes to the output folder, or something else is in it.
     """
-    _require_own(out, settings.stage, making)
+    claim = Claim(
+        out, settings.stage, [*inputs_in(settings.corpus), *inputs],
+        partial(_earlier, stage=settings.stage, making=making), parts=[*patterns_of(SCHEMAS), CARD],
+    )  # fmt: skip
+    claim.check()
 
     def units(device: torch.device) -> UnitFolder:
         fingerprint = _fingerprint(settings, source, device, making)
@@ -81,8 +92,10 @@ def make_candidates(
         _forecast(settings, source, units(best_device()))
         return
     if settings.processes > 1 and not launch.in_launch():
-        launch.launch(settings.command_line(), settings.processes, out, gpus=source.gpus)
-    with launch.working(out, settings.threads) as worker:
+        launch.launch(
+            settings.command_line(), settings.processes, out, gpus=source.gpus, claim=claim
+        )
+    with launch.working(out, settings.threads, claim) as worker:
         folder = units(worker.device)
 
         def prepare() -> Make:
@@ -107,42 +120,31 @@ def make_candidates(
             _summary(folder, report, source.called)
 
 
-def _require_own(out: Path, stage: str, making: RowMaking) -> None:
-    """Refuse a folder with what another command made, whose files would be removed as an older run's.
+def _earlier(out: Path, stage: str, making: RowMaking) -> Listed:
+    """The files that earlier runs of the stage wrote into a folder; None where there are none of runs.
 
     Raises:
-        InputError: it is such a folder.
+        InputError: they are another command's.
     """
-    there = {path.name for path in out.iterdir()} if out.is_dir() else set()
-    visible = {name for name in there if not name.startswith(".")}
-    by = ""
-    if MANIFEST in there:
-        found = _read_or_nothing(out / MANIFEST)
-        command = str(found.get("command", "")).split()
-        if "selection" in found or "generations" in found:
-            by = ", by `conjoin select` or `merge`"
-        elif len(command) > 1 and command[1] != stage:
-            by = f", by `conjoin {command[1]}`"
-    for about in (out / RECORDS).glob("about-*.json"):
+    manifest, by = _read_or_nothing(out / MANIFEST), ""
+    command = str(manifest.get("command", "")).split()
+    if "selection" in manifest or "generations" in manifest:
+        by = "by `conjoin select` or `merge`"
+    elif len(command) > 1 and command[1] != stage:
+        by = f"by `conjoin {command[1]}`"
+    abouts = list((out / RECORDS).glob("about-*.json"))
+    for about in abouts:
         settings = _read_or_nothing(about).get("settings", {})
         if (settings.get("fills") == HARVESTED) != (making.facts.get("fills") == HARVESTED):
-            by = ", by another command"
-    parts = tuple(f"{kind}-" for kind in SCHEMAS)
-    known = {name for name in visible if name.startswith(parts) or name == MANIFEST}
-    strange = {name for name in visible - known if _SHARD.fullmatch(name)}
-    if (
-        not known and RECORDS not in there
-    ):  # a run that was killed early may have left its records alone
-        strange |= visible
-    if strange:
-        by = by or f", such as {min(strange)}"
+            by = "by another command"
     if by:
         raise InputError(
-            f"there is something else here already{by}", path=out, remedy="name a new folder"
+            f"there is something else here already, {by}", path=out, remedy="name a new folder"
         )
-
-
-_SHARD = re.compile(r".*-\d+-of-\d+\.parquet")
+    written = written_units(out, SCHEMAS)
+    if not abouts and MANIFEST not in written:
+        return None
+    return written | {CARD} if is_card(out / CARD) else written
 
 
 def _read_or_nothing(path: Path) -> Mapping[str, Any]:

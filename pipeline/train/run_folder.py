@@ -5,10 +5,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from typing_extensions import TypedDict
+
 from pipeline.core.cards.runs import RunCard, RunTiming
-from pipeline.core.documents import read_json
-from pipeline.core.files import FileFacts, write_json, write_text
-from pipeline.core.fingerprint import Fingerprint, Output
+from pipeline.core.claims import Claim, Listed, mark_of
+from pipeline.core.documents import RelativeName, read_json
+from pipeline.core.errors import InputError
+from pipeline.core.files import FileFacts, sweep, write_json, write_text
+from pipeline.core.fingerprint import Fingerprint, Output, Record
 from pipeline.core.parquet import write_table
 from pipeline.train.learner import Learner
 
@@ -21,19 +25,73 @@ def run_output(out: Path, fingerprint: Fingerprint) -> Output:
     return Output(out, out / "finished.json", fingerprint)
 
 
-def write_run(output: Output, learner: Learner, record: RunCard, seconds: float) -> None:
+NAMES = ("history.jsonl", "scored.parquet", "timing.json", "run.json", "finished.json")
+PARTS = ("predictor/**/*", *NAMES)
+"""The files of a run: names, and patterns of all."""
+
+
+def earlier_run(out: Path) -> Listed:
+    """The files of a run that stands in a folder, finished or not; None where there is none."""
+    record = _read(run_output(out, Fingerprint()))
+    if record is not None and "run.json" not in record.files:  # a model's has the same name
+        record = None
+    if not (
+        record
+        or mark_of(out, "train")
+        or _has_form(out / "run.json", RunCard)
+        or any(_has_form(path, _NamesOfFiles) for path in out.glob("checkpoints/step-*/card.json"))
+    ):
+        return None
+    listed = {*NAMES, "predictor/predictor.json"}
+    if record:
+        return listed | set(record.files)
+    predictor = out / "predictor"
+    try:
+        names = list(read_json(predictor / "predictor.json", _NamesOfFiles)["files"])
+    except InputError:  # of another task, or of an earlier version: nothing says which they are
+        names = [path.relative_to(predictor).as_posix() for path in predictor.rglob("*")]
+    return listed | {f"predictor/{name}" for name in names}
+
+
+class _NamesOfFiles(TypedDict):
+    """A document that names the files beside it."""
+
+    files: dict[RelativeName, Any]
+
+
+def _read(output: Output) -> Record | None:
+    try:
+        return output.read()
+    except InputError:
+        return None
+
+
+def _has_form(path: Path, form: Any) -> bool:
+    try:
+        read_json(path, form)
+    except InputError:
+        return False
+    return True
+
+
+def write_run(
+    output: Output, claim: Claim, learner: Learner, record: RunCard, seconds: float
+) -> None:
     """Write a run folder.
 
     Args:
         output: the folder.
+        claim: on it.
         learner: M that has finished, with its history and log.
         record: what ``run.json`` tells beyond them.
         seconds: how long it took.
 
     Raises:
-        InputError: the folder cannot be written to, or the disk is full.
+        InputError: as ``Claim.check``; the folder cannot be written to, or the disk is full.
     """
     out = output.folder
+    claim.check()  # hours have gone by
+    sweep(*(out / name for name in NAMES))
     output.begin()
     # run.json is written after the other files, so an older one must not vouch for these.
     (out / "run.json").unlink(missing_ok=True)

@@ -12,7 +12,9 @@ import torch
 
 from pipeline.core.annotation import as_json
 from pipeline.core.cards.runs import RunCard, RunPaper, RunSettings
+from pipeline.core.claims import Claim
 from pipeline.core.console import Meter, say, table, warn
+from pipeline.core.corpus_folder import inputs_in
 from pipeline.core.errors import ConjoinError, InputError, ModelError, SettingsError
 from pipeline.core.fingerprint import Fingerprint, versions_of
 from pipeline.core.last_resort import is_short_of_memory
@@ -36,7 +38,7 @@ from pipeline.train.data import TrainData, fresh_model, read_data
 from pipeline.train.distributed import ProcessGroup
 from pipeline.train.learner import Learner
 from pipeline.train.optimizer import Schedule
-from pipeline.train.run_folder import run_output, update_run, write_run
+from pipeline.train.run_folder import PARTS, earlier_run, run_output, update_run, write_run
 from pipeline.train.selection import SELECTIONS
 from pipeline.train.settings import TrainSettings
 from pipeline.train.stream import AugmentedStream, LabelledStream
@@ -69,18 +71,20 @@ def run(settings: TrainSettings, without: AbstractSet[str] = frozenset()) -> Non
         raise SettingsError(f"system = {system!r} names a folder, so no '/' and no leading '.'")
     name = f"runs/{system}/{settings.labelled}/seed-{settings.seed}"
     out = settings.out or settings.corpus / name
+    claim = _claim(settings, out)
+    claim.check()
     _check_writable(out)
     if settings.processes > 1 and not launch.in_launch():
-        launch.launch(settings.command_line(), settings.processes, out)
+        launch.launch(settings.command_line(), settings.processes, out, claim=claim)
     if torch.cuda.is_available():
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
         torch.use_deterministic_algorithms(True, warn_only=True)
-    with launch.working(out, settings.threads) as worker:
+    with launch.working(out, settings.threads, claim) as worker:
         group = ProcessGroup.gather(
             worker.rank, worker.world, worker.device, settings.mixed_precision
         )
         try:
-            _Run(settings, system, out, group, without).train()
+            _Run(settings, system, claim, group, without).train()
         except ConjoinError:
             if not group.first:
                 # The first process mostly meets the same and says so; then this one ends waiting.
@@ -95,6 +99,14 @@ def run(settings: TrainSettings, without: AbstractSet[str] = frozenset()) -> Non
             raise
 
 
+def _claim(settings: TrainSettings, out: Path) -> Claim:
+    """What the folder of the run may replace, and what it may not touch."""
+    encoder = locate(settings.encoder, settings.corpus, settings.seed)
+    named = [settings.candidates, encoder, settings.gold_folder]
+    there = [Path(each) for each in named if each is not None and Path(each).exists()]
+    return Claim(out, "train", [*inputs_in(settings.corpus), *there], earlier_run, parts=PARTS)
+
+
 class _Run:
     """One run of one process of a group; the first process writes its files."""
 
@@ -102,11 +114,12 @@ class _Run:
         self,
         settings: TrainSettings,
         system: str,
-        out: Path,
+        claim: Claim,
         group: ProcessGroup,
         without: AbstractSet[str],
     ) -> None:
-        self.settings, self.system, self.out, self.group = settings, system, out, group
+        self.settings, self.system, self.claim, self.group = settings, system, claim, group
+        self.out = claim.out
         self.without = without
         self.encoder = locate(settings.encoder, settings.corpus, settings.seed)
         self.task = task_of(settings.corpus)
@@ -197,7 +210,9 @@ class _Run:
             seconds = time.monotonic() - begun
             with self._resumable():
                 record = self._record(data, augmentation, excluded)
-                write_run(output, learner, {**record, "annotation": annotation}, seconds)
+                write_run(
+                    output, self.claim, learner, {**record, "annotation": annotation}, seconds
+                )
             checkpoints.clear()
             self._tell(learner, excluded)
 

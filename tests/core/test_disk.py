@@ -3,15 +3,19 @@
 import errno
 import os
 import resource
+import shutil
 import signal
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
 import pytest
 import torch
 
+from pipeline.core.claims import atomic_folder
 from pipeline.core.disk import disk_faults
 from pipeline.core.errors import InputError
 from pipeline.core.files import write_text
@@ -31,6 +35,30 @@ def test_a_folder_that_cannot_be_made_is_one_line(
     monkeypatch.setattr(Path, "mkdir", full)
     with pytest.raises(InputError, match=r"x: cannot write: No space .* MiB free"):
         write_text(tmp_path / "a/b/x", "")
+
+
+@pytest.mark.parametrize("named", [True, False], ids=["the file is named", "Arrow"])
+def test_a_full_folder_for_temporary_files_is_not_blamed_on_the_output(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: bool
+) -> None:
+    """It may be another disk, and there it is that space must be made."""
+    scratch, out = tmp_path / "scratch", tmp_path / "data/out"
+    scratch.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(scratch))
+
+    def usage(path: Path) -> SimpleNamespace:
+        return SimpleNamespace(free=0 if path.is_relative_to(scratch) else 2**33)
+
+    monkeypatch.setattr(shutil, "disk_usage", usage)
+    names = [str(scratch / "conjoin-x/rows.parquet")] if named else []
+    error = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), *names)
+    said = r"scratch: cannot write: No space .*\(0 MiB free\); free space there or set TMPDIR"
+    with pytest.raises(InputError, match=said), atomic_folder(out):
+        raise error
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=0))
+    full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    with pytest.raises(InputError, match="data/out: cannot write: No space"), atomic_folder(out):
+        raise full
 
 
 class RustError(Exception):

@@ -7,12 +7,15 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 
 from pipeline.cli import main
+from pipeline.core.claims import Claim, appearing
 from pipeline.core.errors import InputError
 from pipeline.sharing.corpora import command as corpora
 
@@ -147,3 +150,31 @@ def test_a_closed_standard_output_is_reported() -> None:
     assert ended.stderr.decode().splitlines() == [
         "conjoin: standard output is closed; send it to a file or to /dev/null"
     ]
+
+
+def test_sigterm_clears_what_ctrl_c_clears(tmp_path: Path, forks: Any) -> None:
+    """Batch systems send it: temporary files and half-made outputs go, and the line says why it ended."""
+    scratch, out, begun = tmp_path / "scratch", tmp_path / "data/out", tmp_path / "begun"
+    scratch.mkdir()
+
+    def run(_: object) -> None:
+        with TemporaryDirectory(dir=scratch), appearing(Claim(out, "export")) as new:
+            (new / "text").write_text("licensed")
+            begun.touch()
+            time.sleep(60)
+
+    def work() -> None:
+        corpora.run = run  # type: ignore[assignment]
+        sys.argv = ["conjoin", "corpora"]
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)  # as a command finds it
+        main()
+
+    child = forks.start(work, tmp_path / "log")
+    until = time.monotonic() + 60
+    while not begun.exists() and time.monotonic() < until:
+        time.sleep(0.02)
+    os.kill(child, signal.SIGTERM)
+    assert forks.end(child) == 143
+    assert (tmp_path / "log").read_text() == "conjoin: stopped; what is finished is kept\n"
+    assert not list(scratch.iterdir())
+    assert not out.parent.exists()

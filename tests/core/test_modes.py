@@ -9,7 +9,8 @@ import torch
 from safetensors.torch import save_file
 
 from pipeline.core import files
-from pipeline.core.files import atomic, atomic_folder
+from pipeline.core.claims import atomic_folder
+from pipeline.core.files import atomic
 
 
 @pytest.fixture(params=[0o022, 0o027, 0o077])

@@ -165,7 +165,7 @@ def test_files_that_do_not_fit_are_reported(system: str, said: str, tmp_path: Pa
     ("given", "said"),
     [
         ({"out": "gold.conllu"}, "the output may not replace"),
-        ({"out": "folder"}, "folder: a folder; name a file"),
+        ({"out": "folder"}, "folder: this is a folder; name a file in it"),
         ({"gold": "-", "system": "-"}, "both are standard input; name one"),
     ],
 )

@@ -15,7 +15,8 @@ from pipeline.audit import stage as audit
 from pipeline.audit.settings import AuditSettings
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
-from pipeline.core.files import write_json
+from pipeline.core.files import FileFacts, write_json
+from pipeline.core.fingerprint import Fingerprint, Output
 from pipeline.core.parquet import read_rows, write_rows
 from pipeline.core.schema import PREDICTIONS, SENTENCES, sentence_row
 from pipeline.core.types import Sentence
@@ -218,14 +219,19 @@ def test_evaluate_scores_every_run(tmp_path: Path, capsys: pytest.CaptureFixture
     (corpus / "runs/filter/40/seed-0").mkdir(parents=True)
     (corpus / "evaluation/predictions").mkdir(parents=True)
     (corpus / "evaluation/predictions/gone-40-0.parquet").touch()
+    gone = FileFacts.of(corpus / "evaluation/predictions/gone-40-0.parquet")
+    kept = corpus / "evaluation/kept"
+    Output(kept, kept / "gone-40-0.json", Fingerprint()).finish({"gone-40-0.parquet": gone}, {})
+    (corpus / "evaluation/predictions/mine.parquet").touch()  # by nobody's record
     evaluate.run(EvaluateSettings(corpus=corpus, threads=1))
     metrics = read_json(corpus / "evaluation/metrics.json")
     assert metrics["split"] == "test"
     assert metrics["instances"] == {
         "overall": 30, "NP, NX": 10, "VP": 10, "ADJP, ADVP": 0, "PP": 0, "S, SBAR": 0,
     }  # fmt: skip
-    files = sorted((corpus / "evaluation/predictions").iterdir())
+    *files, mine = sorted((corpus / "evaluation/predictions").iterdir())
     assert [p.name for p in files] == ["baseline-40-0.parquet", "baseline-40-1.parquet"]
+    assert mine.name == "mine.parquet"
     for path, run in zip(files, metrics["runs"], strict=True):
         rows = list(read_rows(path, PREDICTIONS))
         hits = [row["gold"] == row["predicted"] for row in rows]

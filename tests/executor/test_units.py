@@ -177,7 +177,8 @@ def test_files_of_another_plan_and_old_layout_go(tmp_path: Path) -> None:
     """Shards of another count, old ones without records and half-written files leave no trace."""
     out, fresh = units(tmp_path / "out", 2), units(tmp_path / "fresh", 2)
     work(units(out.folder, 5))
-    for path in ("rows-00000-of-00002.parquet", ".x.tmp", ".units/.y.tmp"):
+    half = [f"{path}.0123456789ab.tmp" for path in (".rows-00001-of-00002.parquet", ".units/.y")]
+    for path in ("rows-00000-of-00002.parquet", *half):
         (out.folder / path).write_text("half")
     assert out.state(0).why == "no commit record"
     work(out)

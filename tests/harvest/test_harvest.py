@@ -287,8 +287,12 @@ def test_what_another_command_made_is_not_removed(corpus: Path, tmp_path: Path) 
     trees.mkdir()
     (trees / "trees-00000-of-00001.parquet").touch()
     (trees / "rejects-00000-of-00001.parquet").touch()
-    for place in (begun, trees, corpus):
-        with pytest.raises(InputError, match="there is something else here already"):
+    for place, said in (
+        (begun, "there is something else here already"),
+        (trees, "there is something else here already"),
+        (corpus, "may not replace, contain or lie inside its input"),
+    ):
+        with pytest.raises(InputError, match=said):
             run(settings(corpus, out=place))
     assert (begun / "candidates-00000-of-00002.parquet").exists()
     for path in (tmp_path / "own").glob("*.parquet"):  # killed between two runs

@@ -351,7 +351,7 @@ def test_only_a_release_is_replaced(corpus: Path, tmp_path: Path) -> None:
     folder = candidates_of(corpus)
     (tmp_path / "home").mkdir()
     (tmp_path / "home/thesis.tex").write_text("years of work")
-    with pytest.raises(ConjoinError, match="not a release and not empty"):
+    with pytest.raises(ConjoinError, match="no earlier output of `conjoin release`"):
         release(folder, tmp_path / "home")
     with pytest.raises(ConjoinError, match="there is a file of this name"):
         release(folder, tmp_path / "home/thesis.tex")

@@ -366,7 +366,7 @@ def test_nothing_that_stands_is_overwritten(tmp_path: Path) -> None:
     before = {path: path.read_bytes() for path in (tmp_path / "out").iterdir()}
     with pytest.raises(InputError, match="out: there is something here already"):
         merged(tmp_path / "out", one, one)
-    with pytest.raises(InputError, match="seed-0: there is something here already"):
+    with pytest.raises(InputError, match="seed-0: the output may not replace"):
         merged(one, one, one)
     assert {path: path.read_bytes() for path in (tmp_path / "out").iterdir()} == before
     for place in (one / "data", one / "deep/data"):

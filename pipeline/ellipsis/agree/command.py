@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from pipeline import __version__
+from pipeline.core.claims import Claim, appearing
 from pipeline.core.console import Meter, say, table, warn
 from pipeline.core.errors import InputError
-from pipeline.core.files import FileFacts, atomic_folder, sha256_of, write_json, write_text
+from pipeline.core.files import FileFacts, sha256_of, write_json, write_text
 from pipeline.core.parquet import MANIFEST
 from pipeline.core.tally import Tally
-from pipeline.corpus.layout import apart
-from pipeline.corpus.writing import vacant
 from pipeline.ellipsis.agree.drawing import DrawnSentences, Shape, draw
 from pipeline.ellipsis.agree.settings import AgreeSettings
 from pipeline.ellipsis.dependencies import DependencyTree, TreebankWord, read_trees
@@ -40,12 +39,20 @@ def run(settings: AgreeSettings) -> None:
         InputError: a file is no CoNLL-U, a sentence of it is no tree, the two are not of the same
             sentences, nothing is kept, or ``out`` is taken.
     """
-    vacant(settings.out, ())
     for path in (settings.one, settings.other):
         if path == Path("-"):
             raise InputError("standard input cannot be read here", remedy="name two files")
     named = [settings.one, settings.other, *settings.apart]
-    apart(settings.out, *named, *([settings.like] if settings.like else []))
+    if settings.like:
+        named.append(settings.like)
+    with appearing(Claim(settings.out, "agree", named)) as folder:
+        kept = _keep(settings, folder)
+    words = sum(len(tree.words) for tree in kept)
+    say(f"written: {settings.out / TREES_FILE}: {len(kept):,} sentences of {words:,} words")
+
+
+def _keep(settings: AgreeSettings, folder: Path) -> list[DependencyTree]:
+    """Write the sentences that are kept; returns them."""
     allowance = UnpackingAllowance(settings.largest_unpacked)
     held_out = {
         tree.forms for place in settings.apart for path in treebank_files(place)
@@ -76,9 +83,8 @@ def run(settings: AgreeSettings) -> None:
         raise InputError("no sentence is kept", path=settings.one, remedy="the table says why")
     if drawn:
         _show(drawn)
-    _write(settings, kept, tally, drawn)
-    words = sum(len(tree.words) for tree in kept)
-    say(f"written: {settings.out / TREES_FILE}: {len(kept):,} sentences of {words:,} words")
+    _write(folder, settings, kept, tally, drawn)
+    return kept
 
 
 def _read(path: Path, allowance: UnpackingAllowance) -> Iterator[DependencyTree]:
@@ -180,26 +186,27 @@ def _show(drawn: DrawnSentences) -> None:
 
 
 def _write(
-    settings: AgreeSettings, kept: list[DependencyTree], tally: Tally, drawn: DrawnSentences | None
+    folder: Path,
+    settings: AgreeSettings,
+    kept: list[DependencyTree],
+    tally: Tally,
+    drawn: DrawnSentences | None,
 ) -> None:
-    with atomic_folder(settings.out) as folder:
-        lines = chain.from_iterable([*tree.rows, ""] for tree in kept)
-        write_text(folder / TREES_FILE, "".join(f"{line}\n" for line in lines))
-        facts = FileFacts.of(folder / TREES_FILE, len(kept))
-        files = [("one", settings.one), ("other", settings.other)]
-        files += [("like", path) for path in treebank_files(settings.like)] if settings.like else []
-        files += [("apart", path) for place in settings.apart for path in treebank_files(place)]
-        manifest: dict[str, Any] = {
-            "conjoin": __version__,
-            "command": settings.shown_command(settings.usual() | {"out"}),
-            "algorithm": ALGORITHM,
-            "sources": [
-                {"as": name, "file": path.name, "sha256": sha256_of(path)} for name, path in files
-            ],
-            "tally": tally.to_dict(),
-            "files": {
-                TREES_FILE: {"rows": facts.rows, "bytes": facts.bytes, "sha256": facts.sha256}
-            },
-            **({"draw": drawn.summary} if drawn else {}),
-        }
-        write_json(folder / MANIFEST, manifest)
+    lines = chain.from_iterable([*tree.rows, ""] for tree in kept)
+    write_text(folder / TREES_FILE, "".join(f"{line}\n" for line in lines))
+    facts = FileFacts.of(folder / TREES_FILE, len(kept))
+    files = [("one", settings.one), ("other", settings.other)]
+    files += [("like", path) for path in treebank_files(settings.like)] if settings.like else []
+    files += [("apart", path) for place in settings.apart for path in treebank_files(place)]
+    manifest: dict[str, Any] = {
+        "conjoin": __version__,
+        "command": settings.shown_command(settings.usual() | {"out"}),
+        "algorithm": ALGORITHM,
+        "sources": [
+            {"as": name, "file": path.name, "sha256": sha256_of(path)} for name, path in files
+        ],
+        "tally": tally.to_dict(),
+        "files": {TREES_FILE: {"rows": facts.rows, "bytes": facts.bytes, "sha256": facts.sha256}},
+        **({"draw": drawn.summary} if drawn else {}),
+    }
+    write_json(folder / MANIFEST, manifest)

@@ -10,15 +10,14 @@ from typing import Any
 import pyarrow as pa
 
 from pipeline import __version__
+from pipeline.core.claims import Claim, appearing
 from pipeline.core.console import Meter, say, table, warn
 from pipeline.core.errors import InputError
-from pipeline.core.files import FileFacts, atomic_folder, sha256_of, write_json, write_text
+from pipeline.core.files import FileFacts, sha256_of, write_json, write_text
 from pipeline.core.markdown import code, plain
 from pipeline.core.parquet import MANIFEST, write_rows
 from pipeline.core.tally import Tally
-from pipeline.corpus.layout import apart
 from pipeline.corpus.licences import UNKNOWN
-from pipeline.corpus.writing import vacant
 from pipeline.ellipsis.dependencies import DependencyTree, read_trees
 from pipeline.ellipsis.gap.leaving_out import Unfit, left_out
 from pipeline.ellipsis.gap.rules import GappedVerb, Refused, find_gaps
@@ -91,8 +90,16 @@ def run(settings: GapSettings) -> None:
     """
     files = treebank_files(settings.source)
     origin = origin_of(files, settings.license)
-    vacant(settings.out, ())
-    apart(settings.out, settings.source)
+    with appearing(Claim(settings.out, "gap", [settings.source])) as folder:
+        made = _make(settings, files, origin)
+        _write(folder, settings, made, origin)
+    if origin.license == UNKNOWN:
+        warn("nobody has named the treebank's licence: name it with --license")
+    say(f"written: {settings.out / TREES_FILE}: {len(made.rows):,} sentences")
+
+
+def _make(settings: GapSettings, files: Sequence[Path], origin: SentenceOrigin) -> _Made:
+    """What can be made of the treebank's files."""
     made = _Made()
     allowance = UnpackingAllowance(settings.largest_unpacked)
     with Meter("gap, bytes", sum(path.stat().st_size for path in files)) as meter:
@@ -121,10 +128,7 @@ def run(settings: GapSettings) -> None:
             "no verb can be left out", path=settings.source,
             remedy="the table says why",
         )  # fmt: skip
-    _write(settings, made, origin)
-    if origin.license == UNKNOWN:
-        warn("nobody has named the treebank's licence: name it with --license")
-    say(f"written: {settings.out / TREES_FILE}: {len(made.rows):,} sentences")
+    return made
 
 
 def _identify(made: _Made, tree: DependencyTree, path: Path, number: int, source: Path) -> str:
@@ -223,42 +227,39 @@ def _show(made: _Made) -> None:
         )
 
 
-def _write(settings: GapSettings, made: _Made, origin: SentenceOrigin) -> None:
-    with atomic_folder(settings.out) as folder:
-        write_text(folder / TREES_FILE, "".join(row["conllu"] for row in made.rows))
-        write_rows(folder / ROWS_FILE, GAPPED, made.rows)
-        write_rows(folder / REJECTS_FILE, REFUSED, made.rejects)
-        counts = {
-            TREES_FILE: len(made.rows),
-            ROWS_FILE: len(made.rows),
-            REJECTS_FILE: len(made.rejects),
-        }
-        for name, text in origin.texts:
-            (folder / name).write_bytes(text)
-        by_tier = Counter(f"{row['kind']}, tier {row['tier']}" for row in made.rows)
-        facts = {name: FileFacts.of(folder / name, rows) for name, rows in counts.items()}
-        manifest = {
-            "conjoin": __version__,
-            "command": settings.shown_command(settings.usual() | {"out"}),
-            "algorithm": ALGORITHM,
-            "sources": made.files,
-            "license": origin.license,
-            "notice": {
-                "source": origin.notice.source,
-                "url": origin.notice.url,
-                "attribution": origin.notice.attribution,
-            },
-            "tally": made.tally.to_dict(),
-            "made": dict(sorted(by_tier.items())),
-            "files": {
-                name: {"rows": each.rows, "bytes": each.bytes, "sha256": each.sha256}
-                for name, each in facts.items()
-            },
-        }
-        write_json(folder / MANIFEST, manifest)
-        write_text(
-            folder / "README.md", _card(settings, origin, [name for name, _ in origin.texts])
-        )
+def _write(folder: Path, settings: GapSettings, made: _Made, origin: SentenceOrigin) -> None:
+    write_text(folder / TREES_FILE, "".join(row["conllu"] for row in made.rows))
+    write_rows(folder / ROWS_FILE, GAPPED, made.rows)
+    write_rows(folder / REJECTS_FILE, REFUSED, made.rejects)
+    counts = {
+        TREES_FILE: len(made.rows),
+        ROWS_FILE: len(made.rows),
+        REJECTS_FILE: len(made.rejects),
+    }
+    for name, text in origin.texts:
+        (folder / name).write_bytes(text)
+    by_tier = Counter(f"{row['kind']}, tier {row['tier']}" for row in made.rows)
+    facts = {name: FileFacts.of(folder / name, rows) for name, rows in counts.items()}
+    manifest = {
+        "conjoin": __version__,
+        "command": settings.shown_command(settings.usual() | {"out"}),
+        "algorithm": ALGORITHM,
+        "sources": made.files,
+        "license": origin.license,
+        "notice": {
+            "source": origin.notice.source,
+            "url": origin.notice.url,
+            "attribution": origin.notice.attribution,
+        },
+        "tally": made.tally.to_dict(),
+        "made": dict(sorted(by_tier.items())),
+        "files": {
+            name: {"rows": each.rows, "bytes": each.bytes, "sha256": each.sha256}
+            for name, each in facts.items()
+        },
+    }
+    write_json(folder / MANIFEST, manifest)
+    write_text(folder / "README.md", _card(settings, origin, [name for name, _ in origin.texts]))
 
 
 def _card(settings: GapSettings, origin: SentenceOrigin, texts: Sequence[str]) -> str:

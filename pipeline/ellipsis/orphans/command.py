@@ -8,6 +8,7 @@ the only content words.
 
 import json
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from io import StringIO
 from itertools import accumulate, zip_longest
 from pathlib import Path
@@ -18,10 +19,11 @@ import numpy as np
 import numpy.typing as npt
 from udtools import udeval
 
+from pipeline.core.claims import Claim, Listed, appearing
 from pipeline.core.console import plain_json, say, table
+from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
-from pipeline.core.files import write_json
-from pipeline.corpus.layout import apart
+from pipeline.core.files import json_text
 from pipeline.ellipsis.dependencies import DependencyTree, TreebankWord, read_trees
 from pipeline.ellipsis.orphans.settings import OrphansSettings
 from pipeline.text.lines import open_lines
@@ -38,7 +40,34 @@ def run(settings: OrphansSettings) -> None:
         InputError: a file is no CoNLL-U, a sentence of it is no tree, the two have different texts, or
             ``out`` is one of them or a folder.
     """
-    _check_places(settings)
+    if settings.gold == settings.system == Path("-"):
+        raise InputError("both are standard input", remedy="name one of them")
+    with (
+        nullcontext() if settings.out is None else appearing(_claim(settings.out, settings)) as out
+    ):
+        figures = _figures(settings, out)
+    if settings.json_:
+        print(plain_json(json.dumps(figures, indent=2)))
+        return
+    _show(figures)
+
+
+def _claim(out: Path, settings: OrphansSettings) -> Claim:
+    named = [path for path in (settings.gold, settings.system) if path != Path("-")]
+    return Claim(out, "orphans", named, _earlier, file=True)
+
+
+def _earlier(path: Path) -> Listed:
+    """Nothing beside it, where a file has what ``--out`` writes."""
+    try:
+        found = read_json(path)
+    except InputError:
+        return None
+    return () if {"orphans", "counted", "by_sentence"} <= found.keys() else None
+
+
+def _figures(settings: OrphansSettings, out: Path | None) -> dict[str, Any]:
+    """The figures, which are written with the counts by sentence, too, if they are to be."""
     allowance = UnpackingAllowance(settings.largest_unpacked)
     gold, system = (_trees(path, allowance) for path in (settings.gold, settings.system))
     _require_same_text(settings, gold, system)
@@ -46,27 +75,11 @@ def run(settings: OrphansSettings) -> None:
     counts = by_sentence(gold, system)
     if counts is not None:
         figures["intervals"] = intervals(counts)
-    if settings.out is not None:
+    if out is not None:
         columns = None if counts is None else counts.tolist()
-        write_json(settings.out, {**figures, "counted": COUNTED, "by_sentence": columns})
-    if settings.json_:
-        print(plain_json(json.dumps(figures, indent=2)))
-        return
-    _show(figures)
-
-
-def _check_places(settings: OrphansSettings) -> None:
-    """Refuse what would end a run after all its work, or lose a file.
-
-    Raises:
-        InputError: both files are standard input, or the output is one of them or a folder.
-    """
-    if settings.gold == settings.system == Path("-"):
-        raise InputError("both are standard input", remedy="name one of them")
-    if settings.out is not None:
-        apart(settings.out, settings.gold, settings.system)
-        if settings.out.is_dir():
-            raise InputError("a folder", path=settings.out, remedy="name a file for --out")
+        whole = {**figures, "counted": COUNTED, "by_sentence": columns}
+        out.write_text(json_text(whole), encoding="utf-8")
+    return figures
 
 
 def score(gold: Sequence[DependencyTree], system: Sequence[DependencyTree]) -> dict[str, Any]:

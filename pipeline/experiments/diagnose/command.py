@@ -17,6 +17,7 @@ structures:
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from math import fsum, prod
 from pathlib import Path
@@ -29,19 +30,21 @@ from pipeline.core.annotation import as_json, joined, place_name, recorded
 from pipeline.core.buckets import bucket_of, deciles
 from pipeline.core.cards.runs import RunCard
 from pipeline.core.cards.targets import DiagnosedRun, Diagnosis, TargetsFile
+from pipeline.core.claims import Claim, Listed, mark_of
 from pipeline.core.console import say, table
-from pipeline.core.corpus_folder import corpus_around
+from pipeline.core.corpus_folder import corpus_around, inputs_in
 from pipeline.core.device import best_device
 from pipeline.core.documents import read_json
 from pipeline.core.draws import annotation_of_draw, read_draw
 from pipeline.core.errors import InputError
-from pipeline.core.files import write_json
+from pipeline.core.files import folder_lock, sweep, write_json
 from pipeline.core.types import Coordination, Sentence, Span
 from pipeline.experiments.diagnose.settings import DiagnoseSettings
 from pipeline.generate.structures import structure_in
 from pipeline.generate.targets import FORMAT
 from pipeline.tasks.coordination.model import CoordinationPredictor
 from pipeline.train import stage as train
+from pipeline.train.run_folder import earlier_run
 from pipeline.train.settings import TrainSettings
 
 TARGETS = "targets.json"
@@ -94,10 +97,26 @@ def run(settings: DiagnoseSettings) -> None:
             remedy="leave out --candidates",
         )
     out = settings.out or corpus / f"diagnosis/{card['system']}-{draw}-{card['seed']}"
-    if (out / "run.json").exists():
-        raise InputError("a run of training is here", path=out, remedy="choose another --out")
     about: DiagnosedRun = {"system": card["system"], "draw": draw, "seed": card["seed"]}
-    _require_own(out, about)
+    inputs = [*inputs_in(corpus), settings.run]
+    if settings.candidates is not None and Path(settings.candidates).exists():
+        inputs.append(Path(settings.candidates))
+    claim = Claim(out, "diagnose", inputs, partial(_earlier, about=about), parts=[TARGETS])
+    claim.check()
+    with folder_lock(out):
+        claim.take()
+        _diagnose(settings, card, corpus, labelled, out, about)
+
+
+def _diagnose(  # noqa: PLR0917 - called once, in the order of what was found
+    settings: DiagnoseSettings,
+    card: RunCard,
+    corpus: Path,
+    labelled: Sequence[Sentence],
+    out: Path,
+    about: DiagnosedRun,
+) -> None:
+    sweep(out / TARGETS)
     wrong = dict[tuple[str, int], bool]()
     for number, fold in enumerate(folds_of(labelled, settings.folds, card["seed"]), 1):
         folder = out / f"fold-{number}-of-{settings.folds}"
@@ -107,7 +126,7 @@ def run(settings: DiagnoseSettings) -> None:
         train.run(given, frozenset(each.sentence_id for each in fold))
         wrong |= _errors(folder, fold, given.threads)
     document = targets_of(labelled, wrong, settings.smoothing)
-    own = annotation_of_draw(corpus, card["seed"], draw)
+    own = annotation_of_draw(corpus, about["seed"], about["draw"])
     parts = joined([*own, *recorded(card, place_name(settings.run))])
     targets: TargetsFile = {
         "format": FORMAT,
@@ -120,14 +139,26 @@ def run(settings: DiagnoseSettings) -> None:
     say(f"written: {out / TARGETS}")
 
 
-def _require_own(out: Path, about: Mapping[str, Any]) -> None:
-    """Refuse a folder with the targets of another run; those of the same one are made anew."""
-    if (path := out / TARGETS).is_file():
-        known = read_json(path, TargetsFile).get("run", {})
-        if {name: known.get(name) for name in about} != about:
+def _earlier(out: Path, about: Mapping[str, Any]) -> Listed:
+    """The targets of the same run, which are made anew, finished or not; None where there are none.
+
+    Raises:
+        InputError: they are of another run.
+    """
+    path, own = out / TARGETS, mark_of(out, "diagnose") is not None
+    if path.is_file():
+        try:
+            known = read_json(path, TargetsFile).get("run")
+        except InputError:
+            return None
+        if known is not None and {name: known.get(name) for name in about} != about:
             raise InputError(
                 "the targets of another run are here", path=path, remedy="choose another --out"
             )
+        own |= known is not None
+    # Earlier versions left no mark; the folds say that they are runs.
+    own |= any(map(earlier_run, out.glob("fold-*-of-*")))
+    return [TARGETS] if own else None
 
 
 def folds_of(labelled: Sequence[Sentence], count: int, seed: int) -> list[list[Sentence]]:

@@ -14,10 +14,10 @@ from types import FrameType
 
 import duckdb
 
+from pipeline.core.claims import Claim, Listed, appearing
 from pipeline.core.console import Meter, say, warn
 from pipeline.core.errors import InputError
-from pipeline.core.files import write_text
-from pipeline.corpus.layout import Shards, apart, find_shards
+from pipeline.corpus.layout import Shards, find_shards
 from pipeline.corpus.licences import terms
 from pipeline.sharing.browse.corpus import BrowsedCorpus, describe
 from pipeline.sharing.browse.selection import CommandPlaces
@@ -36,9 +36,11 @@ def run(settings: BrowseSettings) -> None:
     """
     shards = find_shards(settings.place)
     if settings.export:
-        if apart(settings.export, shards.place).is_dir():  # nor over the corpus
-            raise InputError("this is a folder", path=settings.export, remedy="name a file in it")
-        _export(settings, shards)
+        inputs = [shards.place, *([settings.predictor] if settings.predictor else [])]
+        claim = Claim(settings.export, "browse", inputs, _earlier_page, file=True)
+        with appearing(claim) as page:
+            said = _export(settings, shards, page)
+        say(said)
         return
     listener = listen(settings.port)  # before the work of reading, should it be in use
     # A stop from outside removes the temporary table as Ctrl-C does.
@@ -103,14 +105,24 @@ def open_corpus(settings: BrowseSettings, shards: Shards) -> Iterator[BrowsedCor
         )
 
 
-def _export(settings: BrowseSettings, shards: Shards) -> None:
-    assert settings.export is not None  # noqa: S101 - for mypy: run() asked
+def _earlier_page(path: Path) -> Listed:
+    """Nothing beside it, where a file is a page that ``--export`` wrote."""
+    with path.open("rb") as file:
+        head = file.read(_HEAD)
+    return () if b" \xc2\xb7 conjoin browse</title>" in head else None
+
+
+_HEAD = 2**16  # bytes of a page in which its title stands
+
+
+def _export(settings: BrowseSettings, shards: Shards, page: Path) -> str:
+    """Write the file; returns what is to be said of it."""
     with open_corpus(settings, shards) as corpus:
         rows = corpus.everything()
-        write_text(settings.export, export_page(corpus.about, rows))
+        page.write_text(export_page(corpus.about, rows), encoding="utf-8")
         sample = corpus.about["sample"]
-    size = settings.export.stat().st_size / 2**20
-    say(
+    size = page.stat().st_size / 2**20
+    return (
         f"{settings.export}: a sample of {len(rows):,} of {sample['of']:,} rows "
         f"(seed {settings.seed}), {size:.1f} MB, opens in any browser"
     )

@@ -4,13 +4,11 @@
 coordinator and whose arguments are the conjuncts, an ``A`` line its label, a ``#`` line a note.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import count, islice
 from pathlib import Path
 
-from pipeline.core.errors import InputError
-from pipeline.core.files import atomic_folder
+from pipeline.core.claims import Listed
 from pipeline.core.tally import Tally
 from pipeline.core.types import REFERENCE_LABELS
 from pipeline.sharing.export.protocol import (
@@ -24,7 +22,7 @@ from pipeline.sharing.export.protocol import (
 
 CONFIGURATION = "annotation.conf"
 _MARK = "# Written by conjoin export."
-_OURS = re.compile(rf"{re.escape(CONFIGURATION)}|candidates-\d{{5,}}\.(txt|ann)")
+_SUFFIXES = (".txt", ".ann")
 _SENTENCES = 100  # of a document: what brat shows without delay
 
 
@@ -32,23 +30,24 @@ class Brat:
     """A folder of documents of a hundred sentences, each on a line, with stand-off annotations."""
 
     trees, caution = False, ""
-    opened = staticmethod(atomic_folder)
+    folder = True
 
-    def check(self, out: Path, formats: Iterable[Format]) -> None:
-        """See ``Format``: no file, and no folder with something else in it."""
+    def require_writer(self) -> None:
+        """See ``Format``: Python is enough."""
+
+    def earlier(self, out: Path, formats: Iterable[Format]) -> Listed:
+        """See ``Format``: a configuration that was written here, and the documents from 0 on."""
         del formats  # no other is a folder
-        if out.is_dir() and any(out.iterdir()):
-            mark = out / CONFIGURATION
-            ours = mark.is_file() and mark.read_text("utf-8", "replace").startswith(_MARK)
-            if not ours or not all(_OURS.fullmatch(path.name) for path in out.iterdir()):
-                raise InputError(
-                    "this folder is not empty, and no earlier export or not only one", path=out,
-                    remedy="choose another --out, or remove it yourself",
-                )  # fmt: skip
-        elif out.exists() and not out.is_dir():
-            raise InputError(
-                "brat needs a folder, this is a file", path=out, remedy="choose another --out"
-            )
+        mark = out / CONFIGURATION
+        if not mark.is_file() or not mark.read_text("utf-8", "replace").startswith(_MARK):
+            return None
+        listed = [CONFIGURATION]
+        for number in count():
+            pair = [_document(number, suffix) for suffix in _SUFFIXES]
+            if not all((out / name).is_file() for name in pair):
+                return listed
+            listed += pair
+        raise AssertionError  # there is no end to numbers
 
     def write(self, out: Path, items: Iterable[Item], tally: Tally) -> None:
         """See ``Format``."""
@@ -64,11 +63,15 @@ class Brat:
                 text.append(f"{sentence}\n")
                 base += len(sentence) + 1
                 labels |= dict.fromkeys(each.label for each in item.structures)
-            for suffix, lines in ((".txt", text), (".ann", notes)):
-                path = out / f"candidates-{number:05d}{suffix}"
+            for suffix, lines in zip(_SUFFIXES, (text, notes), strict=True):
+                path = out / _document(number, suffix)
                 path.write_text("".join(lines), encoding="utf-8", newline="\n")
             number += 1
         (out / CONFIGURATION).write_text(_configuration(labels), encoding="utf-8")
+
+
+def _document(number: int, suffix: str) -> str:
+    return f"candidates-{number:05d}{suffix}"
 
 
 def _for_brat(item: Item) -> Item:

@@ -3,17 +3,18 @@
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
+from pipeline.core.claims import Claim, Listed, appearing
 from pipeline.core.console import Meter, say, tell, warn
 from pipeline.core.errors import InputError
 from pipeline.core.tally import Tally
-from pipeline.corpus.layout import apart
 from pipeline.corpus.licences import terms
 from pipeline.corpus.rows import strays
 from pipeline.sharing.export.formats import FORMATS
 from pipeline.sharing.export.items import Items
-from pipeline.sharing.export.protocol import Item
+from pipeline.sharing.export.protocol import Format, Item
 from pipeline.sharing.export.settings import ExportSettings
 from pipeline.sharing.export.text_file import TextFile
 from pipeline.text.coordinations import UNTAGGED
@@ -40,13 +41,12 @@ def run(settings: ExportSettings) -> None:
                     remedy="name a file or folder with --out",
                 )
         else:
-            apart(settings.out, items.place)
-            form.check(settings.out, FORMATS.values())
-            if not settings.overwrite and _holds_something(settings.out):
-                raise InputError(
-                    "an earlier export stands there", path=settings.out,
-                    remedy="replace it with --overwrite, or choose another --out",
-                )  # fmt: skip
+            claim = Claim(
+                settings.out, "export", [items.place], partial(_earlier, settings, form),
+                file=not form.folder,
+            )  # fmt: skip
+            claim.check()
+            form.require_writer()
         if items.shards is not None and (left_out := strays(items.shards)):
             warn(left_out)
         total = min(items.total, settings.limit or sys.maxsize)
@@ -57,7 +57,7 @@ def run(settings: ExportSettings) -> None:
                 form.stream(counted, tally)
                 _require_some(settings, items, tally)
             else:
-                with form.opened(settings.out) as out:
+                with appearing(claim) as out:
                     form.write(out, counted, tally)
                     _require_some(settings, items, tally)
         _tell(settings, items, tally)
@@ -81,10 +81,19 @@ class _Seen:
     untagged: int = 0
 
 
-def _holds_something(out: Path) -> bool:
-    if out.is_dir():
-        return any(out.iterdir())
-    return out.is_file() and out.stat().st_size > 0
+def _earlier(settings: ExportSettings, form: Format, there: Path) -> Listed:
+    """The files of an earlier export.
+
+    Raises:
+        InputError: there is one, and nobody said that it may be replaced.
+    """
+    found = form.earlier(there, FORMATS.values())
+    if found is not None and not settings.overwrite:
+        raise InputError(
+            "an earlier export stands there", path=settings.out,
+            remedy="replace it with --overwrite, or choose another --out",
+        )  # fmt: skip
+    return found
 
 
 def _require_some(settings: ExportSettings, items: Items, tally: Tally) -> None:

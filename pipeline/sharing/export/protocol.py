@@ -1,13 +1,13 @@
 """What every export format has in common: what it is given, what it may refuse, and how it is asked."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from nltk.tree import Tree
 
+from pipeline.core.claims import Listed
 from pipeline.core.tally import Tally
 from pipeline.core.types import Coordination
 
@@ -51,6 +51,7 @@ class Format(Protocol):
     Attributes:
         trees: whether it needs the tree of each.
         caution: what its user must know before training on it; empty: nothing.
+        folder: whether it is a folder, and not one file.
     """
 
     @property
@@ -59,19 +60,23 @@ class Format(Protocol):
     @property
     def caution(self) -> str: ...  # noqa: D102 - an attribute
 
-    def check(self, out: Path, formats: "Iterable[Format]") -> None:
-        """Check that an export may replace what is at ``out``: nothing, or an earlier export.
+    @property
+    def folder(self) -> bool: ...  # noqa: D102 - an attribute
 
-        Args:
-            out: where it goes.
-            formats: those in which an earlier export may be.
+    def require_writer(self) -> None:
+        """Check that what writes the format is installed.
 
         Raises:
-            InputError: it is something else, or what writes the format is not installed.
+            InputError: it is not.
         """
 
-    def opened(self, out: Path, /) -> AbstractContextManager[Path]:
-        """A temporary file or folder that takes the place of ``out`` if nothing is raised."""
+    def earlier(self, out: Path, formats: "Iterable[Format]") -> Listed:
+        """The files of an earlier export that stands at ``out``; None where none does.
+
+        Args:
+            out: a file that is not empty, or a folder.
+            formats: those in which it may be.
+        """
 
     def write(self, out: Path, items: Iterable[Item], tally: Tally) -> None:
         """Write the sentences that it can hold, and count the others with the reason."""

@@ -9,8 +9,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from pipeline.core.claims import Listed
 from pipeline.core.errors import InputError
-from pipeline.core.files import atomic
 from pipeline.core.tally import Tally
 from pipeline.sharing.export.protocol import Format, Item, require_plain, written
 from pipeline.text.natural import join_words
@@ -30,19 +30,16 @@ class SpacyDocs:
     """
 
     trees, caution = False, ""
-    opened = staticmethod(atomic)
+    folder = False
 
-    def check(self, out: Path, formats: Iterable[Format]) -> None:
-        """See ``Format``: spaCy is there, and ``out`` is no folder and no file but an earlier DocBin."""
-        del formats  # no other is a DocBin
+    def require_writer(self) -> None:
+        """See ``Format``: spaCy."""
         _require_spacy()
-        if out.is_dir():
-            raise InputError("this is a folder", path=out, remedy="name a file in it")
-        if out.exists() and not _is_doc_bin(out):
-            raise InputError(
-                "this file is no earlier export", path=out,
-                remedy="choose another --out, or remove it yourself",
-            )  # fmt: skip
+
+    def earlier(self, out: Path, formats: Iterable[Format]) -> Listed:
+        """See ``Format``: a DocBin."""
+        del formats  # no other is one
+        return () if _is_doc_bin(out) else None
 
     def write(self, out: Path, items: Iterable[Item], tally: Tally) -> None:
         """See ``Format``."""
@@ -94,12 +91,10 @@ def _doc(vocabulary: Any, item: Item) -> Any:
 
 
 def _is_doc_bin(path: Path) -> bool:
-    if not path.is_file():
-        return False
     with path.open("rb") as file:
         begin = file.read(256)
     try:
-        return not begin or _BEGIN in zlib.decompressobj().decompress(begin)[:16]
+        return _BEGIN in zlib.decompressobj().decompress(begin)[:16]
     except zlib.error:
         return False
 

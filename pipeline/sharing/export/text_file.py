@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
-from pipeline.core.errors import InputError
-from pipeline.core.files import atomic
+from pipeline.core.claims import Listed
 from pipeline.core.tally import Tally
 from pipeline.sharing.export.protocol import Format, Item, written
 
@@ -31,17 +30,22 @@ class TextFile:
     trees: bool = False
     caution: str = ""
 
-    opened = staticmethod(atomic)
+    folder = False
 
-    def check(self, out: Path, formats: Iterable[Format]) -> None:
-        """See ``Format``: no folder, and no file but an empty one or an export in any text format."""
-        if out.is_dir():
-            raise InputError("this is a folder", path=out, remedy="name a file in it")
-        if out.exists() and not _is_text_export(out, formats):
-            raise InputError(
-                "this file is no earlier export", path=out,
-                remedy="choose another --out, or remove it yourself",
-            )  # fmt: skip
+    def require_writer(self) -> None:
+        """See ``Format``: Python is enough."""
+
+    def earlier(self, out: Path, formats: Iterable[Format]) -> Listed:
+        """See ``Format``: an export in any text format."""
+        firsts = [
+            begin.encode()
+            for each in formats
+            if isinstance(each, TextFile)
+            for begin in each.begins
+        ]
+        with out.open("rb") as file:
+            begin = file.read(max(map(len, firsts)))
+        return () if begin.startswith(tuple(firsts)) else None
 
     def write(self, out: Path, items: Iterable[Item], tally: Tally) -> None:
         """See ``Format``."""
@@ -64,14 +68,3 @@ class TextFile:
             break
         file.writelines(texts)
         file.flush()
-
-
-def _is_text_export(path: Path, formats: Iterable[Format]) -> bool:
-    if not path.is_file():  # a pipe, a device
-        return False
-    firsts = [
-        begin.encode() for each in formats if isinstance(each, TextFile) for begin in each.begins
-    ]
-    with path.open("rb") as file:
-        begin = file.read(max(map(len, firsts)))
-    return not begin or begin.startswith(tuple(firsts))

@@ -10,9 +10,10 @@ from pathlib import Path
 import numpy as np
 
 from pipeline.core.cards.candidates import CandidatesManifest, UnitedCorpus
+from pipeline.core.claims import Claim, appearing
 from pipeline.core.console import Meter, say, table, warn
 from pipeline.core.errors import InputError
-from pipeline.core.files import atomic_folder, write_json
+from pipeline.core.files import write_json
 from pipeline.core.parquet import MANIFEST
 from pipeline.corpus.card import write_card
 from pipeline.corpus.counts import Survey
@@ -25,7 +26,6 @@ from pipeline.corpus.writing import (
     selections,
     sound,
     united_runs,
-    vacant,
     write_kind,
 )
 from pipeline.sharing.merge.settings import MergeSettings
@@ -89,18 +89,18 @@ def merge(corpora: Sequence[Shards], out: Path) -> CandidatesManifest:
         raise InputError(
             "one corpus alone is nothing to merge", path=corpora[0].place, remedy="name two or more"
         )
-    vacant(out, corpora)
-    corpora = [sound(shards) for shards in corpora]
+    with appearing(Claim(out, "merge", [shards.place for shards in corpora])) as folder:
+        return _merge([sound(shards) for shards in corpora], folder)
+
+
+def _merge(corpora: Sequence[Shards], folder: Path) -> CandidatesManifest:
     runs = united_runs(corpora)
     with contents(corpora) as said:
         every = np.ones(said.candidates, dtype=bool)
         accepted, contradicted = said.first_candidates(every), said.contradicted(every)
         rejects = said.first_rejects(~contradicted)
     counts, kept = Survey(), {"train": accepted, "rejected": rejects}
-    with (
-        atomic_folder(out) as folder,
-        Meter("merge, rows", len(accepted) + len(rejects)) as meter,
-    ):
+    with Meter("merge, rows", len(accepted) + len(rejects)) as meter:
         gathering = GatheredRows(corpora, kept, again="merge again", advance=meter.advance)
         written = {}
         for config, mask in kept.items():

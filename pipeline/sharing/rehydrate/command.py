@@ -1,19 +1,20 @@
 """``conjoin rehydrate``: a stand-off release with the text restored, for users who have the source."""
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from pipeline.core.claims import Claim, appearing
 from pipeline.core.console import say, table
 from pipeline.core.errors import InputError
-from pipeline.core.files import atomic_folder
 from pipeline.corpus.layout import Shards, find_shards
 from pipeline.corpus.licences import terms
 from pipeline.corpus.origin import facts, sentences_of
 from pipeline.corpus.rows import require_whole
 from pipeline.corpus.statistics import summarise
 from pipeline.release.card import write_documents
-from pipeline.release.package import carry_provenance, replaceable, write_checksums
+from pipeline.release.package import carry_provenance, earlier_release, write_checksums
 from pipeline.release.rehydrate import write_rehydrated
 from pipeline.release.shards import CONFIGS
 from pipeline.sharing.rehydrate.settings import RehydrateSettings
@@ -28,10 +29,14 @@ def run(settings: RehydrateSettings) -> None:
     """
     shards = _input(settings.release)
     source = sentences_of(settings.source)
-    out = replaceable(settings.out, settings.release, source)
+    claim = Claim(
+        settings.out, "rehydrate", [settings.release, source],
+        partial(earlier_release, rehydrated=True),
+    )  # fmt: skip
+    claim.check()
     require_whole(shards)
     facts(source)  # a sentence must not stand there twice
-    with atomic_folder(out) as folder:
+    with appearing(claim) as folder:
         manifest = write_rehydrated(folder, shards, source, settings.shown_command())
         carry_provenance(folder, settings.release)
         write_documents(folder, manifest, summarise(find_shards(folder), source))

@@ -15,10 +15,11 @@ from torch import Tensor, nn
 from transformers import PretrainedConfig, PreTrainedTokenizerBase
 from typing_extensions import TypedDict
 
+from pipeline.core.claims import atomic_folder
 from pipeline.core.disk import disk_faults
 from pipeline.core.documents import RelativeName, check_form, read_json
 from pipeline.core.errors import ModelError
-from pipeline.core.files import atomic_folder, sha256_of, write_json
+from pipeline.core.files import sha256_of, write_json
 from pipeline.core.types import Span
 from pipeline.models.checkpoint_files import (
     check_digests,
