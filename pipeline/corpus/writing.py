@@ -27,6 +27,7 @@ from pipeline.core.schema import CANDIDATES, REJECTS
 from pipeline.core.settings import shown_place
 from pipeline.core.tally import Tally
 from pipeline.corpus.annotated import annotation_of
+from pipeline.corpus.checked import require_whole
 from pipeline.corpus.counts import Survey
 from pipeline.corpus.digest import RowDigest
 from pipeline.corpus.engine import columns_of
@@ -39,7 +40,6 @@ from pipeline.corpus.rows import (
     generations,
     read_accepted,
     read_rejects,
-    require_whole,
 )
 
 SCHEMAS = {"train": RELEASED, "rejected": RELEASED_REJECTS}

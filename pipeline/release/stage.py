@@ -9,11 +9,12 @@ from pipeline.core.console import Meter, say, table, warn
 from pipeline.core.corpus_folder import SENTENCES_FILE
 from pipeline.core.errors import InputError, SettingsError
 from pipeline.core.files import atomic_folder
+from pipeline.corpus.checked import require_whole
 from pipeline.corpus.counts import Survey
 from pipeline.corpus.layout import Shards, find_shards
 from pipeline.corpus.licences import UNKNOWN, terms
 from pipeline.corpus.origin import facts, find_corpus, foreign_rows, sentences_of, trees_used
-from pipeline.corpus.rows import generations, lost_trees, require_whole
+from pipeline.corpus.rows import generations, lost_trees
 from pipeline.corpus.statistics import summarise
 from pipeline.release.candidate_trees import CandidateTrees
 from pipeline.release.card import write_documents

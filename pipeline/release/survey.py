@@ -8,10 +8,11 @@ import pyarrow as pa
 
 from pipeline.core.errors import InputError
 from pipeline.core.parquet import MANIFEST, column_names, read_batches
+from pipeline.corpus.checked import listed_facts
 from pipeline.corpus.counts import Survey
 from pipeline.corpus.layout import Shards
 from pipeline.corpus.licences import UNKNOWN, canonical, licence_ids, terms
-from pipeline.corpus.rows import RELEASED_REJECTS, generations, listed_facts
+from pipeline.corpus.rows import RELEASED_REJECTS, generations
 from pipeline.release.shards import CONFIGS
 
 

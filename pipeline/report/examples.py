@@ -9,11 +9,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from pipeline.core.candidates import candidate_shards, find_candidates, is_unfinished
+from pipeline.core.candidates import candidate_shards, is_unfinished
 from pipeline.core.parquet import read_batches, read_rows
 from pipeline.core.runs import Run, candidates_at_hand, not_at_hand
 from pipeline.core.schema import CANDIDATES, SCORED
 from pipeline.core.types import Candidate, Span, bracketed
+from pipeline.corpus.checked import find_candidates, open_candidates
 from pipeline.report.audit import read_verdicts
 from pipeline.report.findings import better_generator
 from pipeline.report.judgements import HandJudgement, wilson
@@ -48,7 +49,7 @@ def generation_lists(corpus: Path, *, count: int, seed: int) -> list[ExampleList
         known = _known(verdicts, folder)
         ids = (
             name
-            for shard in candidate_shards(folder)
+            for shard in open_candidates(folder)
             for batch in read_batches(shard, _IDS)
             for name in batch.column("candidate_id").to_pylist()
             if not known or name in known
@@ -251,7 +252,7 @@ def fill_statistics(folders: Iterable[Path]) -> FillStatistics:
     count = distinct = fill_words = reference_words = 0
     for folder in folders:
         fills: set[str] = set()
-        for batch in (b for shard in candidate_shards(folder) for b in read_batches(shard, _FILLS)):
+        for batch in (b for shard in open_candidates(folder) for b in read_batches(shard, _FILLS)):
             fills.update(batch.column("fill").to_pylist())
             count += batch.num_rows
             for conjuncts in batch.column("conjuncts").to_pylist():

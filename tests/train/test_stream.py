@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.core.cache import cache_folder
-from pipeline.core.candidates import candidate_shards, find_candidates
+from pipeline.core.candidates import candidate_shards
 from pipeline.core.errors import InputError
 from pipeline.core.parquet import write_rows
 from pipeline.core.schema import CANDIDATES, SENTENCES

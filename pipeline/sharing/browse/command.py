@@ -17,7 +17,8 @@ import duckdb
 from pipeline.core.console import Meter, say, warn
 from pipeline.core.errors import InputError
 from pipeline.core.files import write_text
-from pipeline.corpus.layout import Shards, apart, find_shards
+from pipeline.corpus.checked import open_shards
+from pipeline.corpus.layout import Shards, apart
 from pipeline.corpus.licences import terms
 from pipeline.sharing.browse.corpus import BrowsedCorpus, describe
 from pipeline.sharing.browse.selection import CommandPlaces
@@ -34,7 +35,7 @@ def run(settings: BrowseSettings) -> None:
             the file was asked for and a licence does not permit to hand on the text.
         ModelError: the predictor cannot be loaded.
     """
-    shards = find_shards(settings.place)
+    shards = open_shards(settings.place)
     if settings.export:
         if apart(settings.export, shards.place).is_dir():  # nor over the corpus
             raise InputError("this is a folder", path=settings.export, remedy="name a file in it")

@@ -10,7 +10,6 @@ from pipeline.core.errors import InputError
 from pipeline.core.tally import Tally
 from pipeline.corpus.layout import apart
 from pipeline.corpus.licences import terms
-from pipeline.corpus.rows import strays
 from pipeline.sharing.export.formats import FORMATS
 from pipeline.sharing.export.items import Items
 from pipeline.sharing.export.protocol import Item
@@ -47,8 +46,6 @@ def run(settings: ExportSettings) -> None:
                     "an earlier export stands there", path=settings.out,
                     remedy="replace it with --overwrite, or choose another --out",
                 )  # fmt: skip
-        if items.shards is not None and (left_out := strays(items.shards)):
-            warn(left_out)
         total = min(items.total, settings.limit or sys.maxsize)
         seen = _Seen()
         with Meter(f"export, {items.what}s", total) as meter:

@@ -24,7 +24,8 @@ from pipeline.core.schema import CANDIDATES, candidate_of, read_sentences, sente
 from pipeline.core.settings import TreesOf
 from pipeline.core.types import COLUMNS, UNDECIDED, Coordination, Sentence, Span, is_undecided
 from pipeline.corpus.candidate_checks import check
-from pipeline.corpus.layout import Shards, find_shards
+from pipeline.corpus.checked import open_shards
+from pipeline.corpus.layout import Shards
 from pipeline.corpus.origin import find_corpus
 from pipeline.corpus.rows import RELEASED, WITH_TREES, generation_key, generations
 from pipeline.release.candidate_trees import CandidateTrees
@@ -69,7 +70,7 @@ class Items(ExitStack):
                 drawn, _ = read_draw(sentences.parent, settings.seed, settings.labelled)
                 self._drawn, self.total = {s.sentence_id for s in drawn}, len(drawn)
             return
-        self.shards = find_shards(settings.place, f", or a corpus folder ({SENTENCES_FILE})")
+        self.shards = open_shards(settings.place, f", or a corpus folder ({SENTENCES_FILE})")
         self.place, self.what = self.shards.place, "candidate"
         if not self.shards.accepted:
             raise InputError(

@@ -6,7 +6,7 @@ from typing import Any
 
 from pipeline.core.console import say, table, warn
 from pipeline.core.errors import InputError
-from pipeline.corpus.layout import find_shards
+from pipeline.corpus.checked import open_shards
 from pipeline.corpus.licences import terms
 from pipeline.release.package import checked_files
 from pipeline.sharing.push.settings import PushSettings
@@ -33,7 +33,7 @@ def run(settings: PushSettings) -> None:
 
 def _release(place: Path) -> Mapping[str, Any]:
     """The manifest of a release that may be handed on."""
-    shards = find_shards(place)
+    shards = open_shards(place)
     manifest = shards.manifest
     if shards.kind not in {"release", "stand-off"} or manifest is None or "license" not in manifest:
         raise InputError(

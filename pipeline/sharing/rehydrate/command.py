@@ -7,10 +7,10 @@ from typing import Any
 from pipeline.core.console import say, table
 from pipeline.core.errors import InputError
 from pipeline.core.files import atomic_folder
+from pipeline.corpus.checked import require_whole
 from pipeline.corpus.layout import Shards, find_shards
 from pipeline.corpus.licences import terms
 from pipeline.corpus.origin import facts, sentences_of
-from pipeline.corpus.rows import require_whole
 from pipeline.corpus.statistics import summarise
 from pipeline.release.card import write_documents
 from pipeline.release.package import carry_provenance, replaceable, write_checksums
