@@ -9,6 +9,9 @@ from pipeline.core.parquet import MANIFEST, RECORDS
 HARVESTED = "harvested"
 """What a run's setting ``fills`` says where its rows are natural text: no word of them was put in."""
 
+LIKE_L = "like-L"
+"""What settings say of what is drawn as often as a draw of L has it."""
+
 _OWN, _RELEASED = "candidates-*.parquet", "data/train-*.parquet"
 """A corpus folder; a release folder, whose other splits and configurations are not candidates."""
 

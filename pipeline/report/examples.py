@@ -15,6 +15,7 @@ from pipeline.core.runs import Run, candidates_at_hand, not_at_hand
 from pipeline.core.schema import CANDIDATES, SCORED
 from pipeline.core.types import Candidate, Span, bracketed
 from pipeline.corpus.checked import find_candidates, open_candidates
+from pipeline.corpus.licences import terms
 from pipeline.report.audit import read_verdicts
 from pipeline.report.findings import better_generator
 from pipeline.report.judgements import HandJudgement, wilson
@@ -89,6 +90,7 @@ def _example(candidate: Candidate, known: Mapping[str, str]) -> ShownCandidate:
         candidate_id=candidate.candidate_id,
         label=candidate.label,
         pieces=marked(candidate.words, candidate.conjuncts, candidate.reference),
+        license=candidate.license,
         verdict=known.get(candidate.candidate_id),
     )
 
@@ -148,6 +150,27 @@ def example_lists(
         title = f"{system_phrase(system)}, {metrics.phrase(size)}, seed {first[0]}"
         found.append(ExampleList(title, accepted, rejected, folded=bool(found), judged=by_hand))
     return found, missing
+
+
+def to_hand_on(lists: Sequence[ExampleList]) -> tuple[list[ExampleList], int]:
+    """Lists without the examples whose text must not be handed on, as a report is; how many these are.
+
+    What people judged of them still counts.
+    """
+    found: list[ExampleList] = []
+    for each in lists:
+        accepted, rejected, drawn = (
+            [e for e in group if terms(e.license).redistributable]
+            for group in (each.accepted, each.rejected, each.drawn)
+        )
+        if accepted or rejected or drawn:
+            own = replace(each, accepted=accepted, rejected=rejected, drawn=drawn)
+            found.append(replace(own, folded=bool(found)))
+    return found, sum(map(_size, lists)) - sum(map(_size, found))
+
+
+def _size(examples: ExampleList) -> int:
+    return len(examples.accepted) + len(examples.rejected) + len(examples.drawn)
 
 
 def _judged(accepted: Sequence[ShownCandidate], rejected: Sequence[ShownCandidate]) -> Fact:

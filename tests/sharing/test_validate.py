@@ -28,6 +28,8 @@ from pipeline.core.files import write_json
 from pipeline.core.types import LABEL
 from pipeline.corpus.novelty import REPEATED
 from pipeline.corpus.rows import RELEASED, RELEASED_REJECTS
+from pipeline.corpus.valid.identity import SPLIT_WORD
+from pipeline.corpus.valid.rules import SPECIAL_IN_FILL
 from pipeline.infill import base, candidates
 from pipeline.infill.base import SPECIAL_IN_FILL as REASON_OF_INFILL
 from pipeline.release.package import write_checksums
@@ -35,8 +37,6 @@ from pipeline.sharing.rehydrate import command as rehydrate
 from pipeline.sharing.rehydrate.settings import RehydrateSettings
 from pipeline.sharing.validate import command as validate
 from pipeline.sharing.validate import files as reading
-from pipeline.sharing.validate.identity import SPLIT_WORD
-from pipeline.sharing.validate.rules import SPECIAL_IN_FILL
 from pipeline.sharing.validate.settings import ValidateSettings
 from pipeline.sharing.validate.violations import printable
 

@@ -23,6 +23,7 @@ from pipeline.core.errors import InputError
 from pipeline.core.parquet import write_rows
 from pipeline.core.schema import CANDIDATES, SENTENCES
 from pipeline.core.types import Span
+from pipeline.corpus.checked import find_candidates
 from pipeline.tasks.protocol import Drawn
 from pipeline.train import candidate_store as candidate_cache
 from pipeline.train.candidate_store import INDEX, IndexBuilder

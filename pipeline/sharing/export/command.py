@@ -8,6 +8,7 @@ from pathlib import Path
 from pipeline.core.console import Meter, say, tell, warn
 from pipeline.core.errors import InputError
 from pipeline.core.tally import Tally
+from pipeline.corpus.handing_on import for_own_use, require_permission
 from pipeline.corpus.layout import apart
 from pipeline.corpus.licences import terms
 from pipeline.sharing.export.formats import FORMATS
@@ -27,7 +28,8 @@ def run(settings: ExportSettings) -> None:
 
     Raises:
         InputError: there is nothing to write, or it is damaged or without text; ``out`` is part of the
-            corpus, an earlier export without ``overwrite``, or something else.
+            corpus, an earlier export without ``overwrite``, or something else; a licence forbids to
+            hand on the text, without ``own_use``.
         SettingsError: options that do not go together.
     """
     form, tally = FORMATS[settings.format], Tally()
@@ -46,6 +48,8 @@ def run(settings: ExportSettings) -> None:
                     "an earlier export stands there", path=settings.out,
                     remedy="replace it with --overwrite, or choose another --out",
                 )  # fmt: skip
+        if not settings.own_use:
+            require_permission(items.licences(), items.place, remedy=for_own_use)
         total = min(items.total, settings.limit or sys.maxsize)
         seen = _Seen()
         with Meter(f"export, {items.what}s", total) as meter:

@@ -16,6 +16,7 @@ from pipeline.core.files import atomic_folder, write_json
 from pipeline.core.parquet import MANIFEST
 from pipeline.corpus.card import write_card
 from pipeline.corpus.counts import Survey
+from pipeline.corpus.handing_on import require_home
 from pipeline.corpus.layout import Shards, find_shards
 from pipeline.corpus.novelty import CONTRADICTED, DROPPED, contents
 from pipeline.corpus.rows import lost_trees
@@ -39,6 +40,8 @@ def run(settings: MergeSettings) -> None:
         InputError: as ``merge``; nothing is written then.
     """
     corpora = [find_shards(place) for place in settings.places]
+    if not settings.own_use:
+        require_home(settings.out, corpora)
     manifest = merge(corpora, settings.out)
     for warning in filter(None, map(lost_trees, corpora)):
         warn(warning)
