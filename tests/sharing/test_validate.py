@@ -29,10 +29,18 @@ from pipeline.core.types import LABEL
 from pipeline.corpus.novelty import REPEATED
 from pipeline.corpus.rows import RELEASED, RELEASED_REJECTS
 from pipeline.corpus.valid.identity import SPLIT_WORD
-from pipeline.corpus.valid.rules import SPECIAL_IN_FILL
+from pipeline.corpus.valid.rules import RULES, SPECIAL_IN_FILL
 from pipeline.infill import base, candidates
 from pipeline.infill.base import SPECIAL_IN_FILL as REASON_OF_INFILL
+from pipeline.release import stage as release
 from pipeline.release.package import write_checksums
+from pipeline.release.settings import ReleaseSettings
+from pipeline.select import stage as select
+from pipeline.select.settings import SelectSettings
+from pipeline.sharing.merge import command as merge
+from pipeline.sharing.merge.settings import MergeSettings
+from pipeline.sharing.push import command as push
+from pipeline.sharing.push.settings import PushSettings
 from pipeline.sharing.rehydrate import command as rehydrate
 from pipeline.sharing.rehydrate.settings import RehydrateSettings
 from pipeline.sharing.validate import command as validate
@@ -257,7 +265,7 @@ DAMAGE: list[tuple[str, Damage, set[str]]] = [
     ("positive score", value(score_append=0.5), {"positive log-probability"}),
     ("no licence", value(license=" "), {"licence missing"}),
     ("unknown licence", value(license="Foo-1.0"), {"licence unknown"}),
-    ("endless licence", value(license="(" * 5000), {"licence unknown"}),
+    ("endless licence", value(license="(" * 5000), {"licence unknown", "licence too long"}),
     ("licence that forbids", value(license="LDC-User-Agreement"), {"text under a licence that forbids it"}),
     ("another run's row", value(generation="0123456789abcdef"), {"generation unknown"}),
     ("reject without reason", value(REJECTS, reason=""), {"reject without reason"}),
@@ -370,6 +378,40 @@ def test_damage_is_named(
     assert set(violations(folder, capsys)) == kinds
 
 
+OF_ROWS = {rule.kind for rule in RULES} | {
+    "null value", "text not UTF-8", "duplicate row", "duplicate id", "duplicate content",
+}  # fmt: skip
+"""Kinds of what is wrong with rows, and not with files, columns or the manifest."""
+
+WRITERS: dict[str, Callable[[Path, Path], object]] = {
+    "select": lambda place, out: select.run(SelectSettings(places=[place], out=out)),
+    "merge": lambda place, out: merge.run(MergeSettings(places=[place, place], out=out)),
+    "release": lambda place, out: release.run(ReleaseSettings(candidates=place, out=out)),
+    "push": lambda place, _: push.run(PushSettings(release=place, repository="jane/toy")),
+}
+FIRST_COUNTS = {"select", "merge"}
+"""Writers that keep the first of equal rows."""
+
+
+@pytest.mark.parametrize(
+    ("damage", "kinds"), [case[1:] for case in DAMAGE if case[2] & OF_ROWS],
+    ids=[case[0] for case in DAMAGE if case[2] & OF_ROWS],
+)  # fmt: skip
+def test_who_writes_rows_on_refuses_what_validate_refuses(
+    made: Path, tmp_path: Path, damage: Damage, kinds: set[str]
+) -> None:
+    """Whatever is wrong with a row, no command that writes rows takes it, and nothing is written."""
+    folder = tmp_path / "release"
+    shutil.copytree(made / "release", folder)
+    damage(folder)
+    for name, write in WRITERS.items():
+        if name in FIRST_COUNTS and kinds == {"duplicate row"}:
+            continue
+        with pytest.raises(InputError):
+            write(folder, tmp_path / name)
+        assert not (tmp_path / name).exists(), name
+
+
 STAND_OFF: list[tuple[str, Damage, set[str]]] = [
     ("text beside the offsets",
      columns(lambda t: t.append_column("words", pa.array([["a"]] * len(t)))), {"unexpected column"}),
@@ -396,6 +438,8 @@ def test_damage_to_a_stand_off_release_is_named(
     shutil.copytree(made / "stand-off", folder)
     damage(folder)
     assert set(violations(folder, capsys)) == kinds
+    with pytest.raises(InputError):
+        push.run(PushSettings(release=folder, repository="jane/toy"))
 
 
 def test_what_is_good_has_no_violations(made: Path, capsys: pytest.CaptureFixture[str]) -> None:

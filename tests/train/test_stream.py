@@ -82,7 +82,6 @@ def release_folder(folder: Path, rows: list[dict[str, Any]]) -> Path:
         "---\nconfigs:\n- config_name: default\n  data_files: data/train-*\n"
         "- config_name: rejected\n  data_files: rejected/train-*\n---\n"
     )
-    (folder / "manifest.json").write_text("{}")
     return folder
 
 
