@@ -18,7 +18,7 @@ STAGES = (
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("core",),
     ("text", "models", "executor", "world", "corpus"),
-    ("infill", "parsing", "sources"),
+    ("infill", "parsing", "sources", "valid"),
     ("tasks",),
     STAGES,
     ("ellipsis", "experiments", "sharing", "trying"),

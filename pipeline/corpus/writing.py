@@ -41,7 +41,6 @@ from pipeline.corpus.rows import (
     read_accepted,
     read_rejects,
 )
-from pipeline.corpus.valid.checks import require_valid
 
 SCHEMAS = {"train": RELEASED, "rejected": RELEASED_REJECTS}
 """The columns of each kind of rows, candidates and rejects, by what manifests call it."""
@@ -69,11 +68,9 @@ def vacant(out: Path, corpora: Sequence[Shards]) -> None:
 
 
 def sound(shards: Shards) -> Shards:
-    """The corpus, if its rows are valid and have all columns of one, and no others but trees, which are lost.
+    """The corpus, if it has all columns of one and no others but trees, which merging would lose.
 
-    Raises:
-        InputError: they are not, the files are not what the manifest says, or nothing says who made the
-            rows.
+    Whether its rows are valid is asked elsewhere (``pipeline.valid``).
     """
     if shards.kind == "stand-off":
         raise InputError(
@@ -95,7 +92,8 @@ def sound(shards: Shards) -> Shards:
                 )  # fmt: skip
     if shards.manifest is not None:  # a single file, or a stranger's folder, has none
         require_whole(shards)
-    require_valid(shards, distinct=False)
+    for read in (read_accepted, read_rejects):
+        next(read(shards), None)  # raises at once if it is not known which run made the rows
     return shards
 
 

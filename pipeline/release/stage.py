@@ -17,7 +17,6 @@ from pipeline.corpus.licences import UNKNOWN, licence_ids, terms
 from pipeline.corpus.origin import facts, find_corpus, foreign_rows, sentences_of, trees_used
 from pipeline.corpus.rows import generations, lost_trees
 from pipeline.corpus.statistics import summarise
-from pipeline.corpus.valid.checks import require_valid
 from pipeline.release.candidate_trees import CandidateTrees
 from pipeline.release.card import write_documents
 from pipeline.release.package import (
@@ -28,6 +27,7 @@ from pipeline.release.package import (
 )
 from pipeline.release.settings import ReleaseSettings
 from pipeline.release.survey import declared, survey
+from pipeline.valid.checks import require_valid
 
 ALGORITHM = 1
 """Raise it when a code change changes the rows made from the same inputs (tests/test_golden.py)."""

@@ -51,6 +51,7 @@ from pipeline.select.leakage import HeldOut, held_out_corpus
 from pipeline.select.settings import SelectSettings
 from pipeline.select.strata import Features, annotation_of_like, features_of_draw
 from pipeline.text.columns import with_text
+from pipeline.valid.checks import require_valid
 
 ALGORITHM = 4
 """Raise it when a code change changes what is chosen by the same settings (tests/test_golden.py)."""
@@ -86,6 +87,8 @@ def run(settings: SelectSettings) -> None:
         warn(warning)
     given = _read(settings, labelled)
     corpora = [sound(shards) for shards in corpora]
+    for shards in corpora:
+        require_valid(shards, distinct=False)
     total = sum(row_count(path) for shards in corpora for path in shards.accepted)
     with (
         atomic_folder(settings.out) as folder,

@@ -12,9 +12,9 @@ from pipeline.core.errors import InputError, SettingsError
 from pipeline.core.files import write_json
 from pipeline.core.words import fault_of_word
 from pipeline.corpus.candidate_checks import faults
-from pipeline.corpus.valid.rules import RULES
 from pipeline.generate.settings import GenerateSettings
 from pipeline.trying.fill.settings import FillSettings
+from pipeline.valid.rules import RULES
 
 WRONG = [
     "", "[MASK]", "<extra_id_0>", "<|endoftext|>", "\u2581and", "a\x1b[31m", "a\x00", "a\x85", "a\ufffd",

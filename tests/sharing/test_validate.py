@@ -28,8 +28,6 @@ from pipeline.core.files import write_json
 from pipeline.core.types import LABEL
 from pipeline.corpus.novelty import REPEATED
 from pipeline.corpus.rows import RELEASED, RELEASED_REJECTS
-from pipeline.corpus.valid.identity import SPLIT_WORD
-from pipeline.corpus.valid.rules import RULES, SPECIAL_IN_FILL
 from pipeline.infill import base, candidates
 from pipeline.infill.base import SPECIAL_IN_FILL as REASON_OF_INFILL
 from pipeline.release import stage as release
@@ -47,6 +45,9 @@ from pipeline.sharing.validate import command as validate
 from pipeline.sharing.validate import files as reading
 from pipeline.sharing.validate.settings import ValidateSettings
 from pipeline.sharing.validate.violations import printable
+from pipeline.valid import checks
+from pipeline.valid.identity import SPLIT_WORD
+from pipeline.valid.rules import RULES, SPECIAL_IN_FILL
 
 Damage = Callable[[Path], object]
 
@@ -408,8 +409,8 @@ def test_who_writes_rows_on_refuses_what_validate_refuses(
         if name in FIRST_COUNTS and kinds == {"duplicate row"}:
             continue
         with pytest.raises(InputError):
-            write(folder, tmp_path / name)
-        assert not (tmp_path / name).exists(), name
+            write(folder, tmp_path / f"{name} out")
+        assert not (tmp_path / f"{name} out").exists(), name
 
 
 STAND_OFF: list[tuple[str, Damage, set[str]]] = [
@@ -544,7 +545,7 @@ def test_a_duplicate_names_the_first(
     made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Three times the same row are two violations that name the first, also from batch to batch."""
-    monkeypatch.setattr(reading, "_BATCH", 5)
+    monkeypatch.setattr(reading, "BATCH", 5)
     folder = tmp_path / "release"
     shutil.copytree(made / "release", folder)
     rewrite(folder, OTHER, lambda rows: [*rows, rows[5], rows[5]])
@@ -576,7 +577,7 @@ def test_what_nobody_thought_of_is_a_violation_too(
     def breaks(_: object, batch: pa.RecordBatch, *__: object) -> Any:
         raise OverflowError(f"{len(batch)} rows")
 
-    monkeypatch.setattr(validate, "faults", breaks)
+    monkeypatch.setattr(checks, "faults", breaks)
     found = violations(made / "release", capsys)
     assert set(found) == {"rows that cannot be checked"}
     assert found["rows that cannot be checked"]["count"] == 3

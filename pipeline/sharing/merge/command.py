@@ -31,6 +31,7 @@ from pipeline.corpus.writing import (
 )
 from pipeline.sharing.merge.settings import MergeSettings
 from pipeline.text.columns import with_text
+from pipeline.valid.checks import require_valid
 
 
 def run(settings: MergeSettings) -> None:
@@ -85,8 +86,8 @@ def merge(corpora: Sequence[Shards], out: Path) -> CandidatesManifest:
 
     Raises:
         InputError: there is one corpus only; ``out`` is not empty, or in a corpus; a corpus is a
-            stand-off release, damaged, not all of what its manifest lists, or has other columns; the
-            same id or generation stands for different things in two of them.
+            stand-off release, damaged, not all of what its manifest lists, not valid, or has other
+            columns; the same id or generation stands for different things in two of them.
     """
     if len(corpora) < 2:
         raise InputError(
@@ -94,6 +95,8 @@ def merge(corpora: Sequence[Shards], out: Path) -> CandidatesManifest:
         )
     vacant(out, corpora)
     corpora = [sound(shards) for shards in corpora]
+    for shards in corpora:
+        require_valid(shards, distinct=False)
     runs = united_runs(corpora)
     with contents(corpora) as said:
         every = np.ones(said.candidates, dtype=bool)

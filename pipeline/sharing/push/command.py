@@ -12,9 +12,9 @@ from pipeline.corpus.handing_on import licences_of, require_permission
 from pipeline.corpus.layout import Shards, find_shards
 from pipeline.corpus.licences import combined, terms
 from pipeline.corpus.rows import STAND_OFF, STAND_OFF_REJECTS
-from pipeline.corpus.valid.checks import require_valid
 from pipeline.release.package import checked_files
 from pipeline.sharing.push.settings import PushSettings
+from pipeline.valid.checks import require_valid
 
 _STALE = ["data/*", "rejected/*", "provenance/*"]
 """What an earlier version may have left in the repository, and would be loaded with this one."""

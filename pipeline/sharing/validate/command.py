@@ -16,11 +16,10 @@ import pyarrow.compute as pc
 
 from pipeline.core.console import Meter, say, table
 from pipeline.core.errors import InputError
-from pipeline.corpus.candidate_checks import Fault, null_rows
+from pipeline.corpus.candidate_checks import Fault
 from pipeline.corpus.digest import RowDigest
 from pipeline.corpus.engine import engine
 from pipeline.corpus.layout import Shards
-from pipeline.corpus.valid.checks import RowChecks
 from pipeline.select.leakage import HeldOut
 from pipeline.sharing.validate.files import (
     Reading,
@@ -34,6 +33,7 @@ from pipeline.sharing.validate.manifest import Held, Totals, check_manifest, ent
 from pipeline.sharing.validate.settings import ValidateSettings
 from pipeline.sharing.validate.trees import tree_faults
 from pipeline.sharing.validate.violations import Violation, Violations, printable
+from pipeline.valid.checks import RowChecks, nulls
 
 
 def run(settings: ValidateSettings) -> None:
@@ -150,7 +150,7 @@ class _Checker:
             if self._rows.is_run(key):  # others are violations, and may be without number
                 self._totals.generations[key, config] += count
         places = held.rows + np.arange(len(batch))
-        missing = list(_nulls(fitting, reading.schema))
+        missing = list(nulls(fitting, reading.schema))
         self._count(reading, fitting, places, [*large, *alien, *missing])
         if not fitting.schema.names:
             return
@@ -201,14 +201,3 @@ def _text(value: pa.Scalar) -> str | None:
         return None if value.as_py() is None else str(value.as_py())
     except UnicodeDecodeError:
         return None
-
-
-def _nulls(batch: pa.RecordBatch, schema: pa.Schema) -> Iterator[Fault]:
-    """Nulls where the schema has none."""
-    for name in batch.schema.names:
-        column = batch.column(name)
-        rows = null_rows(column)
-        if schema.field(name).nullable and len(rows):  # a null list, but not a list of nulls
-            rows = np.setdiff1d(rows, np.flatnonzero(np.asarray(pc.is_null(column))))
-        if len(rows):
-            yield Fault("null value", rows, f"null in {name}")

@@ -30,8 +30,8 @@ from pipeline.corpus.rows import (
     TREE_COLUMNS,
     WITH_TREES,
 )
-from pipeline.corpus.valid.checks import BATCH
 from pipeline.sharing.validate.violations import Violations
+from pipeline.valid.checks import BATCH
 
 _DOCUMENTS = ("README.md", "LICENSE", "CITATION.cff", "croissant.json")
 

@@ -11,9 +11,9 @@ from pipeline.corpus.digest import RowDigest
 from pipeline.corpus.layout import Shards
 from pipeline.corpus.licences import combined
 from pipeline.corpus.manifest import READABLE
-from pipeline.corpus.valid.checks import runs_of
 from pipeline.sharing.validate.files import SumOf
 from pipeline.sharing.validate.violations import Violations
+from pipeline.valid.checks import runs_of
 
 _COUNT = "row count differs from manifest"
 _DIGEST = "row digest differs from manifest"

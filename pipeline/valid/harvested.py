@@ -8,8 +8,8 @@ import pyarrow as pa
 
 from pipeline.corpus.content import words_key
 from pipeline.corpus.engine import fetched, parquet
-from pipeline.corpus.valid.donors import Wrong
-from pipeline.corpus.valid.identity import FILE
+from pipeline.valid.donors import Wrong
+from pipeline.valid.identity import FILE
 
 _NEEDS = {"words", "sentence_id"}
 
