@@ -1,11 +1,14 @@
 """Small folders of candidates as ``generate`` writes them, for tests of what shares them."""
 
 from collections import Counter
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 
+from pipeline.core.documents import read_json
+from pipeline.core.files import FileFacts, write_json
 from pipeline.core.fingerprint import Fingerprint
 from pipeline.core.parquet import LATER, write_rows
 from pipeline.core.schema import (
@@ -77,6 +80,24 @@ def without(path: Path, *columns: str) -> None:
 def without_donors(path: Path) -> None:
     """As a file of the first versions lacks donors, and text beside the words."""
     without(path, *LATER)
+
+
+def relist(folder: Path) -> None:
+    """Have a manifest list the shards that lie in its folder now, whatever is in them."""
+    path = folder / "manifest.json"
+    manifest = read_json(path)
+    release = "format" in manifest
+    files = sorted(folder.glob("*/train-*.parquet" if release else "*-of-*.parquet"))
+    manifest["shards"] = [
+        {
+            "file": file.relative_to(folder).as_posix(),
+            **asdict(FileFacts.of(file, pq.read_metadata(file).num_rows)),
+            "digest": "0" * 64,
+            "config": "train" if file.parent.name == "data" else "rejected",
+        }
+        for file in files
+    ]
+    write_json(path, manifest)
 
 
 def row_of(candidate: Candidate) -> dict[str, Any]:

@@ -135,6 +135,7 @@ def candidates(unit: Unit, options: argparse.Namespace) -> None:
             "ptb",
             "--trees-of",
             "treebank" if of_treebank else "parser",
+            "--own-use",
             "--overwrite",
             "--out",
             unit.trees(unit.arm),

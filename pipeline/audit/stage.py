@@ -21,7 +21,7 @@ from pipeline.audit.auditor import (
 )
 from pipeline.audit.judges import Grammar, Judge, Treebank, may_be_natural
 from pipeline.audit.settings import AuditSettings
-from pipeline.core.candidates import candidate_shards, find_candidates
+from pipeline.core.candidates import candidate_shards
 from pipeline.core.console import Meter, say, table
 from pipeline.core.errors import InputError
 from pipeline.core.files import write_json
@@ -29,6 +29,7 @@ from pipeline.core.parquet import read_rows, row_count, write_rows
 from pipeline.core.runs import Run, candidates_at_hand, not_at_hand, read_runs
 from pipeline.core.schema import SCORED, VERDICTS, read_candidates
 from pipeline.core.types import Candidate, Span
+from pipeline.corpus.checked import find_candidates, open_candidates
 from pipeline.world.oracle import LEXICON, Oracle
 
 ALGORITHM = 1
@@ -157,7 +158,7 @@ def _generation_sets(settings: AuditSettings, wanted: Callable[[Path], bool]) ->
 
 def _sample(folder: Path, count: int, key: str) -> list[Candidate]:
     """A seeded sample of the folder's candidates, in their order."""
-    shards = candidate_shards(folder)
+    shards = open_candidates(folder)
     total = sum(map(row_count, shards))
     wanted = set(Random(key).sample(range(total), min(count, total)))
     candidates = chain.from_iterable(map(read_candidates, shards))

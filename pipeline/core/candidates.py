@@ -1,16 +1,16 @@
 """Where candidates lie in a folder: as ``generate`` wrote them, or as a release of a corpus has them."""
 
-from collections.abc import Set
 from pathlib import Path
 
 from pipeline.core.errors import InputError
 from pipeline.core.files import leads_out, require_regular, utf8_name
 from pipeline.core.parquet import MANIFEST, RECORDS
-from pipeline.core.schema import read_candidates
-from pipeline.core.types import Candidate
 
 HARVESTED = "harvested"
 """What a run's setting ``fills`` says where its rows are natural text: no word of them was put in."""
+
+LIKE_L = "like-L"
+"""What settings say of what is drawn as often as a draw of L has it."""
 
 _OWN, _RELEASED = "candidates-*.parquet", "data/train-*.parquet"
 """A corpus folder; a release folder, whose other splits and configurations are not candidates."""
@@ -46,24 +46,3 @@ def candidate_shards(folder: Path) -> list[Path]:
 def is_unfinished(folder: Path) -> bool:
     """Whether what makes candidates in a folder has begun there, and has not finished."""
     return (folder / RECORDS).is_dir() and not (folder / MANIFEST).is_file()
-
-
-def find_candidates(wanted: Set[tuple[Path, str]]) -> dict[tuple[Path, str], Candidate]:
-    """Candidates that training judged, by (folder, id).
-
-    Raises:
-        InputError: one is not in its folder any more, or a shard is damaged.
-    """
-    found = {}
-    for folder in sorted({folder for folder, _ in wanted}):
-        ids = {candidate_id for place, candidate_id in wanted if place == folder}
-        for shard in candidate_shards(folder):
-            for candidate in read_candidates(shard, ids):
-                found[folder, candidate.candidate_id] = candidate
-    for folder, candidate_id in sorted(wanted - found.keys()):
-        raise InputError(
-            f"candidate {candidate_id} was judged in training but is not here",
-            path=folder,
-            remedy="the candidates were made again since: run `conjoin train` again",
-        )
-    return found

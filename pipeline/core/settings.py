@@ -25,6 +25,7 @@ from pydantic import (
     model_validator,
 )
 
+from pipeline.core import words
 from pipeline.core.documents import read_yaml
 from pipeline.core.errors import SettingsError
 from pipeline.core.families import is_model_name, naming
@@ -384,8 +385,8 @@ class DecodingSettings(Settings):
     beams: int | None = Field(
         None, ge=1, le=10_000, description="n-best with T5: width of the search; unset: max(N, 4)."
     )
-    coordinator: str = Field(
-        "and", pattern=r"^\S+$", description="The coordinator to insert, one word."
+    coordinator: Annotated[str, AfterValidator(words.coordinator)] = Field(
+        "and", description="The coordinator to insert, one word."
     )
     coordinators_in_fills: bool = Field(
         False,
@@ -408,6 +409,9 @@ TREES_OF_HELP = (
     "whose trees; best: the treebank's where they have the constituent, else the parser's; treebank: those "
     "alone, so that candidates without are left out; parser: nothing of the treebank's."
 )
+
+
+OWN_USE_HELP = "Write text whose licence forbids to hand it on, or is not known: it stays with you."
 
 
 class ParserSettings(Settings):

@@ -1,7 +1,7 @@
 """Checks of whole batches of candidates before training.
 
 A check is a ``Rule``, a condition in SQL that DuckDB holds against all rows of a batch at once. Those here
-are what training needs; ``conjoin validate`` has more (``sharing/validate/rules.py``).
+are what training needs; ``conjoin validate`` has more (``corpus/validity/rules.py``).
 """
 
 import atexit

@@ -1,7 +1,6 @@
 """The rows of a released corpus: their columns, the runs of ``generate`` that made them, and their files.
 
 The columns are those of candidates and which generation made each row; docs/release.md has them one by one.
-``require_whole`` holds a folder against its manifest: all files that it lists, and no others.
 """
 
 from collections.abc import Iterator, Mapping
@@ -12,8 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from pipeline.core.errors import InputError
-from pipeline.core.files import FileFacts
-from pipeline.core.parquet import MANIFEST, column_names, read_batches, read_schema
+from pipeline.core.parquet import column_names, read_batches
 from pipeline.core.schema import CANDIDATES, REJECTS, schema_of
 from pipeline.corpus.candidate_checks import null_rows
 from pipeline.corpus.layout import Shards
@@ -127,64 +125,6 @@ def _require_values(path: Path, batch: pa.RecordBatch) -> pa.RecordBatch:
     return batch
 
 
-_FINGERPRINT = b"conjoin.fingerprint"
-
-
-def require_whole(shards: Shards) -> None:
-    """Check every byte of a folder's files against its manifest.
-
-    Raises:
-        InputError: there is no manifest of shards, a shard is missing, damaged, or of another run.
-    """
-    manifest, place = shards.manifest, shards.place
-    if manifest is None:
-        raise InputError(
-            "no manifest.json: nothing says who made these rows, and whether they are all",
-            path=place, remedy="name a folder that `conjoin generate` or `conjoin merge` finished",
-        )  # fmt: skip
-    facts, own = listed_facts(manifest, place), manifest.get("fingerprint")
-    there = _there(shards)
-    again = "make or get the corpus again"
-    for name, path in there.items():
-        if name not in facts or (own is not None and _fingerprint(path) not in (None, own)):
-            raise InputError(
-                f"a shard from another run than the {MANIFEST} beside it", path=path,
-                remedy="remove it, or run again what made the folder (`conjoin generate`, `harvest`)",
-            )  # fmt: skip
-    for name, expected in facts.items():
-        fault = expected.fault(there[name]) if name in there else "gone"
-        if fault:
-            raise InputError(
-                f"not as {MANIFEST} says: {fault}", path=place / name, remedy=again
-            )  # fmt: skip
-        if own is not None and _fingerprint(there[name]) is None:
-            raise InputError("a shard of no run of conjoin", path=place / name, remedy=again)
-
-
-def listed_facts(manifest: Mapping[str, Any], place: Path) -> dict[str, FileFacts]:
-    """Rows, bytes and checksum of each shard that a manifest lists, by its name.
-
-    Raises:
-        InputError: it has no such list, or lists a file twice.
-    """
-    facts: dict[str, FileFacts] = {}
-    try:
-        for entry in manifest["shards"]:
-            name = str(entry["file"])
-            if name in facts:
-                raise InputError(
-                    f"it lists {name} twice", path=place / MANIFEST,
-                    remedy="make or get the corpus again",
-                )  # fmt: skip
-            facts[name] = FileFacts(int(entry["rows"]), int(entry["bytes"]), str(entry["sha256"]))
-    except (KeyError, TypeError, ValueError) as error:
-        raise InputError(
-            "not a manifest of a corpus: it has no list of shards with rows, bytes and sha256",
-            path=place / MANIFEST, remedy="make or get the corpus again",
-        ) from error  # fmt: skip
-    return facts
-
-
 def lost_trees(shards: Shards) -> str | None:
     """What to say where rows are copied without the trees that a release gave them; None if it gave none.
 
@@ -197,50 +137,3 @@ def lost_trees(shards: Shards) -> str | None:
         f"{shards.place}: the trees of these rows are not copied; `conjoin release --trees` makes them anew, "
         "where the source is at hand"
     )
-
-
-def strays(shards: Shards) -> str | None:
-    """How a folder's files differ from its manifest's list by name and size; None if they do not.
-
-    No file is read, so this is what commands that only count or copy can tell at once.
-    """
-    if "shards" not in (shards.manifest or {}):
-        return None
-    facts, there = listed_facts(shards.manifest or {}, shards.place), _there(shards)
-    found = {
-        "missing": sorted(facts.keys() - there.keys()),
-        "not in its list": sorted(there.keys() - facts.keys()),
-        "of another size": sorted(
-            name for name in facts.keys() & there.keys() if _size(there[name]) != facts[name].bytes
-        ),
-    }
-    differences = [
-        f"{len(names):,} {what} (first {names[0]})" for what, names in found.items() if names
-    ]
-    if not differences:
-        return None
-    return (
-        f"{shards.place}: not all the files that {MANIFEST} lists: {', '.join(differences)}; "
-        "`conjoin validate` says more"
-    )
-
-
-def _there(shards: Shards) -> dict[str, Path]:
-    files = shards.accepted + shards.rejects
-    return {path.relative_to(shards.place).as_posix(): path for path in files}
-
-
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except OSError:
-        return -1
-
-
-def _fingerprint(path: Path) -> str | None:
-    """The run that a shard's footer names; None where it names none or cannot be read."""
-    try:
-        found = (read_schema(path).metadata or {}).get(_FINGERPRINT)
-    except InputError:
-        return None
-    return None if found is None else found.decode()

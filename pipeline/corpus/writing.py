@@ -27,6 +27,7 @@ from pipeline.core.schema import CANDIDATES, REJECTS
 from pipeline.core.settings import shown_place
 from pipeline.core.tally import Tally
 from pipeline.corpus.annotated import annotation_of
+from pipeline.corpus.checked import require_whole
 from pipeline.corpus.counts import Survey
 from pipeline.corpus.digest import RowDigest
 from pipeline.corpus.engine import columns_of
@@ -39,7 +40,6 @@ from pipeline.corpus.rows import (
     generations,
     read_accepted,
     read_rejects,
-    require_whole,
 )
 
 SCHEMAS = {"train": RELEASED, "rejected": RELEASED_REJECTS}
@@ -53,7 +53,10 @@ _GROUPS = 20  # of a shard
 
 
 def sound(shards: Shards) -> Shards:
-    """The corpus, if it has all columns of one and no others but trees, which merging would lose."""
+    """The corpus, if it has all columns of one and no others but trees, which merging would lose.
+
+    Whether its rows are valid is asked elsewhere (``pipeline.corpus.validity``).
+    """
     if shards.kind == "stand-off":
         raise InputError(
             "a stand-off release: its rows have no words to tell equal ones by",

@@ -9,13 +9,14 @@ from typing import Any
 import torch
 
 from pipeline.core.annotation import Annotation, joined
+from pipeline.core.candidates import LIKE_L
 from pipeline.core.corpus_folder import SENTENCES_FILE, annotation_of_trees, trees_folder
 from pipeline.core.draws import annotation_of_draw
 from pipeline.core.files import digest_of, sha256_of
 from pipeline.core.types import Candidate, Reference, Reject
 from pipeline.executor.run import OnBatch
 from pipeline.generate.plan import GoldRows, make_plan, seeds_of
-from pipeline.generate.settings import LIKE_L, TREEBANK, GenerateSettings
+from pipeline.generate.settings import TREEBANK, GenerateSettings
 from pipeline.generate.structures import structures_of
 from pipeline.generate.targets import annotation_of_targets
 from pipeline.infill import request_of

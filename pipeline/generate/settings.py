@@ -5,6 +5,8 @@ from typing import ClassVar, Literal
 
 from pydantic import Field, field_validator
 
+from pipeline.core import words
+from pipeline.core.candidates import LIKE_L
 from pipeline.core.corpus_folder import tree_set
 from pipeline.core.errors import SettingsError
 from pipeline.core.families import MODEL_NAMES, ModelName, family_of
@@ -15,8 +17,6 @@ from pipeline.core.settings import (
     SourceSettings,
     trees_name,
 )
-
-LIKE_L = "like-L"
 
 PARSED, TREEBANK = "parsed", "treebank"
 """Trees of U without a name: those of ``preparse``, and the treebank's own."""
@@ -91,12 +91,13 @@ class GenerateSettings(SourceSettings, DecodingSettings):
     def _coordinators(cls, value: str | None) -> str | None:
         if value is None or value == LIKE_L:
             return value
-        words = value.split(",")
-        if not all(words) or any(c.isspace() for c in value) or len(set(words)) < len(words):
+        given = value.split(",")
+        if not all(given) or any(c.isspace() for c in value) or len(set(given)) < len(given):
             raise ValueError(
                 "must be like-L, or different words with commas between, as and,or,but"
             )
-        for word in words:
+        for word in given:
+            words.coordinator(word)
             if nearest(word.lower(), [LIKE_L.lower()]):
                 raise ValueError(f"{word!r} is no coordinator, did you mean {LIKE_L!r}?")
             if word != word.lower():

@@ -9,11 +9,12 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any
 
+from pipeline.core.candidates import LIKE_L
 from pipeline.core.draws import read_draw
 from pipeline.core.errors import InputError, SettingsError
 from pipeline.core.structures import COMMA, MOST_CONJUNCTS, PRECONJUNCTION_OF
 from pipeline.core.types import Coordination, Reference, Sentence, Structure
-from pipeline.generate.settings import LIKE_L, GenerateSettings
+from pipeline.generate.settings import GenerateSettings
 from pipeline.infill.decoding import key_of
 
 _Words = tuple[str, str]

@@ -12,6 +12,7 @@ from pipeline.core.corpora import CORPORA
 from pipeline.core.documents import read_yaml
 from pipeline.core.names import PLAIN_NAME, is_plain_name, nearest
 from pipeline.core.settings import Settings, flag_of
+from pipeline.corpus.licences import LONGEST, UNKNOWN, relaxes
 from pipeline.ingest.draws import Size
 from pipeline.text.unpacking import USUAL
 from pipeline.text.unpacking import Size as Bytes
@@ -83,6 +84,7 @@ class IngestSettings(Settings):
     )
     license: str = Field(
         "unknown",
+        max_length=LONGEST,
         description="Licence recorded with every sentence, of readers without a licence of their own.",
     )
     unlabelled: list[Path] = Field(
@@ -91,7 +93,9 @@ class IngestSettings(Settings):
         "sentences join the training split without trees, as U.",
     )
     unlabelled_license: str = Field(
-        "unknown", description="Licence recorded with every sentence of --unlabelled."
+        "unknown",
+        max_length=LONGEST,
+        description="Licence recorded with every sentence of --unlabelled.",
     )
     most_unlabelled: int | None = Field(
         None, ge=1, description="Take so many sentences of --unlabelled, evenly spread; unset: all."
@@ -181,6 +185,16 @@ class IngestSettings(Settings):
         for name in sorted(left):
             if getattr(self, name) != type(self).model_fields[name].default:
                 raise ValueError(f"the reader {self.reader} takes no --{flag_of(name)}")
+        return self
+
+    @model_validator(mode="after")
+    def _as_the_reader_knows(self) -> Self:
+        """Refuse a licence that permits more than the corpus's own, which the reader knows."""
+        own = CORPORA[self.reader].licence
+        if self.license not in (own, UNKNOWN) and relaxes(self.license, own):
+            raise ValueError(
+                f"{self.reader} is under {own}, and {self.license[:60]!r} permits more; leave --license out"
+            )
         return self
 
     @field_validator("labelled", mode="before")

@@ -13,7 +13,6 @@ from pathlib import Path
 from nltk.tree import Tree
 
 from pipeline.core.annotation import Annotation, joined, place_name, recorded
-from pipeline.core.candidates import candidate_shards
 from pipeline.core.cards.candidates import CandidatesManifest
 from pipeline.core.cards.parser import ParserCard
 from pipeline.core.console import say
@@ -22,6 +21,7 @@ from pipeline.core.errors import InputError
 from pipeline.core.files import digest_of, sha256_of
 from pipeline.core.parquet import MANIFEST
 from pipeline.core.schema import read_candidates
+from pipeline.corpus.checked import open_candidates
 from pipeline.parsing.annotated import annotation_of_parser
 from pipeline.parsing.card import corpus_parser, loaded_from, parser_identity
 from pipeline.parsing.parser import CARD, REMEDY
@@ -89,7 +89,7 @@ class Taught:
         return found
 
     def _shards(self) -> list[Path]:
-        shards = candidate_shards(self.candidates)
+        shards = open_candidates(self.candidates)
         if not shards:
             raise InputError(
                 "no candidates here", path=self.candidates,

@@ -7,6 +7,7 @@ from typing import ClassVar, Self
 from pydantic import Field, field_validator, model_validator
 
 from pipeline.core.settings import TREES_OF_HELP, Settings, TreesOf
+from pipeline.corpus.licences import LONGEST
 
 
 class ReleaseSettings(Settings):
@@ -38,6 +39,7 @@ class ReleaseSettings(Settings):
     trees_of: TreesOf = Field("best", description=f"trees: {TREES_OF_HELP}")
     license: str | None = Field(
         None,
+        max_length=LONGEST,
         description="Licence of the source (an SPDX expression) where its rows say unknown.",
     )
     shards: int | None = Field(

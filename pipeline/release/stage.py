@@ -9,12 +9,15 @@ from pipeline.core.claims import Claim, appearing
 from pipeline.core.console import Meter, say, table, warn
 from pipeline.core.corpus_folder import SENTENCES_FILE, inputs_in
 from pipeline.core.errors import InputError, SettingsError
+from pipeline.corpus.checked import require_whole
 from pipeline.corpus.counts import Survey
+from pipeline.corpus.handing_on import require_permission
 from pipeline.corpus.layout import Shards, find_shards
-from pipeline.corpus.licences import UNKNOWN, terms
+from pipeline.corpus.licences import UNKNOWN, licence_ids, terms
 from pipeline.corpus.origin import facts, find_corpus, foreign_rows, sentences_of, trees_used
-from pipeline.corpus.rows import generations, lost_trees, require_whole
+from pipeline.corpus.rows import generations, lost_trees
 from pipeline.corpus.statistics import summarise
+from pipeline.corpus.validity.checks import require_valid
 from pipeline.release.candidate_trees import CandidateTrees
 from pipeline.release.card import write_documents
 from pipeline.release.package import (
@@ -24,7 +27,7 @@ from pipeline.release.package import (
     write_release,
 )
 from pipeline.release.settings import ReleaseSettings
-from pipeline.release.survey import declared, require_permission, survey
+from pipeline.release.survey import declared, survey
 
 ALGORITHM = 1
 """Raise it when a code change changes the rows made from the same inputs (tests/test_golden.py)."""
@@ -34,9 +37,9 @@ def run(settings: ReleaseSettings) -> None:
     """Write the release into ``settings.out``, whole or not at all.
 
     Raises:
-        InputError: there are no candidates, they are damaged or not all there, or their licence does
-            not permit it; for ``stand_off``: their source is not at hand; ``out`` is something else
-            than a release.
+        InputError: there are no candidates, they are damaged, not all there or not valid, or
+            their licence does not permit it; for ``stand_off``: their source is not at hand; ``out`` is
+            something else than a release.
         SettingsError: ``license`` is none that conjoin knows.
     """
     shards = _input(settings)
@@ -53,7 +56,8 @@ def run(settings: ReleaseSettings) -> None:
         )  # fmt: skip
     licenses = _licenses(settings, found)
     if not settings.stand_off:
-        require_permission(licenses, shards.place)
+        require_permission(licenses, shards.place, remedy=_remedy)
+    require_valid(shards, distinct=True)
     corpus = _source(settings, shards)
     used = trees_used(generations(shards).values())
     sources = [facts(corpus, used)] if corpus else (shards.manifest or {}).get("sources", [])
@@ -104,6 +108,19 @@ def _licenses(settings: ReleaseSettings, found: Survey) -> dict[str, int]:
     if settings.license is not None and UNKNOWN not in found.licenses:
         say(f"--license {settings.license} changes nothing: no row says {UNKNOWN} alone")
     return declared(found.licenses, settings.license)
+
+
+def _remedy(expression: str) -> str:
+    """What to do about rows whose text must not be handed on."""
+    remedy = "`--stand-off` releases the corpus without the source's sentences"
+    if expression == UNKNOWN:
+        return f"name it with `--license`, or {remedy}"
+    if UNKNOWN in licence_ids(expression):
+        return (
+            "`--license` does not tell which of a row's sentences it is for: name it with `conjoin "
+            f"ingest --license` where those are from and generate again, or {remedy}"
+        )
+    return remedy
 
 
 def _source(settings: ReleaseSettings, shards: Shards) -> Path | None:

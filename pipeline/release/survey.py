@@ -8,10 +8,11 @@ import pyarrow as pa
 
 from pipeline.core.errors import InputError
 from pipeline.core.parquet import MANIFEST, column_names, read_batches
+from pipeline.corpus.checked import listed_facts
 from pipeline.corpus.counts import Survey
 from pipeline.corpus.layout import Shards
-from pipeline.corpus.licences import UNKNOWN, canonical, licence_ids, terms
-from pipeline.corpus.rows import RELEASED_REJECTS, generations, listed_facts
+from pipeline.corpus.licences import UNKNOWN, canonical
+from pipeline.corpus.rows import RELEASED_REJECTS, generations
 from pipeline.release.shards import CONFIGS
 
 
@@ -64,32 +65,3 @@ def declared(licenses: Mapping[str, int], license_: str | None) -> dict[str, int
     for expression, rows in licenses.items():
         named[canonical(license_) if license_ and expression == UNKNOWN else expression] += rows
     return dict(sorted(named.items()))
-
-
-def require_permission(licenses: Mapping[str, int], place: Path) -> None:
-    """Refuse to hand on text whose licence is not known, or does not permit that.
-
-    Args:
-        licenses: rows by SPDX expression.
-        place: the folder, for the message.
-
-    Raises:
-        InputError: there are such rows.
-    """
-    for expression, rows in licenses.items():
-        found = terms(expression)
-        if found.redistributable:
-            continue
-        remedy = "`--stand-off` releases the corpus without the source's sentences"
-        if expression == UNKNOWN:
-            remedy = f"name it with `--license`, or {remedy}"
-        elif UNKNOWN in licence_ids(expression):
-            remedy = (
-                "`--license` does not tell which of a row's sentences it is for: name it with `conjoin "
-                f"ingest --license` where those are from and generate again, or {remedy}"
-            )
-        verdict = "forbids" if found.known else "does not permit"
-        raise InputError(
-            f"licence {expression!r} {verdict} handing on the text of {rows:,} rows ({found.why})",
-            path=place, remedy=remedy,
-        )  # fmt: skip

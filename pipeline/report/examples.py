@@ -9,11 +9,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from pipeline.core.candidates import candidate_shards, find_candidates, is_unfinished
+from pipeline.core.candidates import candidate_shards, is_unfinished
 from pipeline.core.parquet import read_batches, read_rows
 from pipeline.core.runs import Run, candidates_at_hand, not_at_hand
 from pipeline.core.schema import CANDIDATES, SCORED
 from pipeline.core.types import Candidate, Span, bracketed
+from pipeline.corpus.checked import find_candidates, open_candidates
+from pipeline.corpus.licences import terms
 from pipeline.report.audit import read_verdicts
 from pipeline.report.findings import better_generator
 from pipeline.report.judgements import HandJudgement, wilson
@@ -48,7 +50,7 @@ def generation_lists(corpus: Path, *, count: int, seed: int) -> list[ExampleList
         known = _known(verdicts, folder)
         ids = (
             name
-            for shard in candidate_shards(folder)
+            for shard in open_candidates(folder)
             for batch in read_batches(shard, _IDS)
             for name in batch.column("candidate_id").to_pylist()
             if not known or name in known
@@ -88,6 +90,7 @@ def _example(candidate: Candidate, known: Mapping[str, str]) -> ShownCandidate:
         candidate_id=candidate.candidate_id,
         label=candidate.label,
         pieces=marked(candidate.words, candidate.conjuncts, candidate.reference),
+        license=candidate.license,
         verdict=known.get(candidate.candidate_id),
     )
 
@@ -147,6 +150,27 @@ def example_lists(
         title = f"{system_phrase(system)}, {metrics.phrase(size)}, seed {first[0]}"
         found.append(ExampleList(title, accepted, rejected, folded=bool(found), judged=by_hand))
     return found, missing
+
+
+def to_hand_on(lists: Sequence[ExampleList]) -> tuple[list[ExampleList], int]:
+    """Lists without the examples whose text must not be handed on, as a report is; how many these are.
+
+    What people judged of them still counts.
+    """
+    found: list[ExampleList] = []
+    for each in lists:
+        accepted, rejected, drawn = (
+            [e for e in group if terms(e.license).redistributable]
+            for group in (each.accepted, each.rejected, each.drawn)
+        )
+        if accepted or rejected or drawn:
+            own = replace(each, accepted=accepted, rejected=rejected, drawn=drawn)
+            found.append(replace(own, folded=bool(found)))
+    return found, sum(map(_size, lists)) - sum(map(_size, found))
+
+
+def _size(examples: ExampleList) -> int:
+    return len(examples.accepted) + len(examples.rejected) + len(examples.drawn)
 
 
 def _judged(accepted: Sequence[ShownCandidate], rejected: Sequence[ShownCandidate]) -> Fact:
@@ -251,7 +275,7 @@ def fill_statistics(folders: Iterable[Path]) -> FillStatistics:
     count = distinct = fill_words = reference_words = 0
     for folder in folders:
         fills: set[str] = set()
-        for batch in (b for shard in candidate_shards(folder) for b in read_batches(shard, _FILLS)):
+        for batch in (b for shard in open_candidates(folder) for b in read_batches(shard, _FILLS)):
             fills.update(batch.column("fill").to_pylist())
             count += batch.num_rows
             for conjuncts in batch.column("conjuncts").to_pylist():

@@ -33,12 +33,13 @@ class ShownCandidate:
 
     ``pieces`` are the bracketed text before, in and after the reference span. ``verdict`` is the
     oracle's: a key of ``VERDICTS``, or None where there is no oracle. ``sensible`` is a person's, with
-    a ``note``; None where nobody judged.
+    a ``note``; None where nobody judged. ``license`` is that of the text.
     """
 
     candidate_id: str
     label: str
     pieces: tuple[str, str, str]
+    license: str
     probability: float | None = None
     accepted: bool | None = None
     step: int | None = None

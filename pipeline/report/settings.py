@@ -21,6 +21,11 @@ class ReportSettings(Settings):
         ge=0,
         description="Candidates to show: of each generation, and accepted and rejected ones.",
     )
+    own_use: bool = Field(
+        False,
+        description="Show examples, too, whose licence forbids to hand on their text or is not known: the "
+        "report stays with you.",
+    )
     seed: int = Field(0, ge=0, description="Seed of the drawn examples.")
     judgements: Path | None = Field(
         None,

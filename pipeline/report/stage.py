@@ -16,7 +16,7 @@ from pipeline.core.markdown import points
 from pipeline.core.runs import System, read_runs
 from pipeline.report.audit import read_audit
 from pipeline.report.chapters import CONTENTS, ReportMaterial
-from pipeline.report.examples import example_lists, generation_lists, place_of
+from pipeline.report.examples import example_lists, generation_lists, place_of, to_hand_on
 from pipeline.report.judgements import HandJudgement, offer_sheet, read_judgements
 from pipeline.report.language_models import model_curves, read_models
 from pipeline.report.next_steps import next_steps
@@ -83,11 +83,17 @@ def read_material(settings: ReportSettings) -> ReportMaterial:
     examples, unshown = example_lists(
         metrics, runs, corpus, count=settings.examples, seed=settings.seed, judgements=judgements
     )
+    generated = generation_lists(corpus, count=settings.examples, seed=settings.seed)
+    if not settings.own_use:
+        examples, of_systems = to_hand_on(examples)
+        generated, of_generations = to_hand_on(generated)
+        if withheld := of_systems + of_generations:
+            unshown.append(Fact("missing.withheld", count=withheld))
+            console.say(str(unshown[-1]))
     judging = offer_sheet(
         corpus / "report" / "judgements.csv", examples, judgements, given=settings.judgements,
         order=lambda name: place_of(settings.seed, name),
     )  # fmt: skip
-    generated = generation_lists(corpus, count=settings.examples, seed=settings.seed)
     return ReportMaterial(
         corpus, metrics, runs, audit, no_audit, models, examples, generated, settings.seed, judging,
         [*unshown, *unjudged],

@@ -31,9 +31,12 @@ from pipeline.core.parquet import MANIFEST, row_count
 from pipeline.corpus.annotated import annotation_of_predictor
 from pipeline.corpus.card import write_card
 from pipeline.corpus.counts import Survey
+from pipeline.corpus.handing_on import require_home
 from pipeline.corpus.layout import Shards, find_shards
+from pipeline.corpus.licences import canonical, permits
 from pipeline.corpus.manifest import read_manifest
 from pipeline.corpus.rows import RELEASED_REJECTS, lost_trees
+from pipeline.corpus.validity.checks import require_valid
 from pipeline.corpus.writing import (
     GatheredRows,
     manifest_facts,
@@ -59,7 +62,7 @@ def run(settings: SelectSettings) -> None:
 
     Raises:
         InputError: a corpus is damaged, or is not what it should be; no row is chosen; there is
-            something at ``out``.
+            something at ``out``; text would leave its corpus whose licence forbids that.
         SettingsError: a condition or a licence is none; ``delta`` or ``relative`` without a
             predictor.
         ModelError: the predictor cannot be loaded.
@@ -78,10 +81,15 @@ def run(settings: SelectSettings) -> None:
         return
     claim = Claim(settings.out, "select", _inputs(settings))
     claim.check()
+    if not settings.own_use:
+        spelt = {canonical(each) for each in settings.license}
+        require_home(settings.out, corpora, lambda each: not spelt or permits(each, spelt))
     for warning in filter(None, map(lost_trees, corpora)):
         warn(warning)
     given = _read(settings, labelled)
     corpora = [sound(shards) for shards in corpora]
+    for shards in corpora:
+        require_valid(shards, distinct=False)
     total = sum(row_count(path) for shards in corpora for path in shards.accepted)
     with (
         appearing(claim) as folder,
@@ -136,7 +144,7 @@ def _made_of(
         inputs["predictor"] = _model(settings.predictor)
     if settings.agree:
         inputs["agree"] = [_model(each) for each in settings.agree]
-    apart = {"places", "out", "corpus", "like", "predictor", "agree"}
+    apart = {"places", "out", "own_use", "corpus", "like", "predictor", "agree"}
     # These came later: unused they change no selection made before.
     apart |= {"relative", "whole_sentences"} & settings.usual()
     packages = ["duckdb", "pyarrow"]

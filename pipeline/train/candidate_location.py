@@ -22,6 +22,7 @@ from pipeline.core.parquet import (
     select_like,
 )
 from pipeline.core.schema import CANDIDATES
+from pipeline.corpus.checked import open_candidates
 
 SCORE = CANDIDATES.field("score")
 """The language model's score, which it reads where there is one: datasets made elsewhere may lack it."""
@@ -126,8 +127,10 @@ class _Folder:
                 "a stand-off release, which leaves its sentences' words out", path=self._folder,
                 remedy="rebuild it with `conjoin rehydrate` first",
             )  # fmt: skip
-        names = (path.relative_to(self._folder).as_posix() for path in shards)
-        states = (path.stat() for path in shards)
+        manifest = self._folder / MANIFEST  # by which the shards are judged when they are read
+        files = [*shards, *([manifest] if manifest.is_file() else [])]
+        names = (path.relative_to(self._folder).as_posix() for path in files)
+        states = (path.stat() for path in files)
         return digest_of(
             [[n, s.st_size, s.st_mtime_ns] for n, s in zip(names, states, strict=True)]
         )
@@ -140,7 +143,7 @@ class _Folder:
             return 0  # reading the file will raise what is wrong with it
 
     def pieces(self) -> Iterator[Piece]:
-        for path in candidate_shards(self._folder):
+        for path in open_candidates(self._folder):
             first = 0
             for batch in read_batches(path, _columns(read_schema(path), self._columns), _BATCH):
                 yield str(path), first, _with_score(batch)

@@ -110,7 +110,7 @@ class IndexBuilder:
         return self._folder / f"bucket-{number:03d}"
 
 
-FORMAT = 4
+FORMAT = 5
 """Counts up when a store is written or checked in another way, so that older ones are not read."""
 
 _BATCH = 2**14

@@ -3,10 +3,12 @@
 import tarfile
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pipeline.core.documents import read_json
+from pipeline.core.errors import InputError, SettingsError
 from pipeline.core.schema import read_sentences
 from pipeline.core.types import Sentence
 from pipeline.ingest.settings import IngestSettings
@@ -18,9 +20,11 @@ NEEDS_GUM = pytest.mark.skipif(not ARCHIVE.exists(), reason=f"needs {ARCHIVE}")
 TREE = "(ROOT\n  (S (NP-SBJ (NNS dogs) (CC and) (NNS cats)) (VP (VBD ran))\n    (. .)))\n\n"
 
 
-def ingested(source: Path, out: Path) -> list[Sentence]:
+def ingested(source: Path, out: Path, **given: Any) -> list[Sentence]:
     run(
-        IngestSettings.build({"reader": "gum", "source": source, "out": out, "labelled": [5]}, None)
+        IngestSettings.build(
+            {"reader": "gum", "source": source, "out": out, "labelled": [5], **given}, None
+        )
     )
     return list(read_sentences(out / "sentences.parquet"))
 
@@ -67,6 +71,35 @@ def test_split_and_licence_by_document(tmp_path: Path) -> None:
     assert set(card["splits"]) == {"train", "dev", "test", "test2"}
     absent = "document of a split list that the source lacks (counts documents)"
     assert card["refused"] == {absent: 281 - len(splits)}
+
+
+@pytest.mark.parametrize("licence", ["CC0-1.0", "CC-BY-4.0", "unknown"])
+def test_no_file_gives_leave_that_gum_does_not(tmp_path: Path, licence: str) -> None:
+    """What its texts' licences forbid stays forbidden; what nobody knew can be named, and stricter terms."""
+    source = folder(tmp_path / "gum-trees", "GUM_speech_data", "GUM_news_clock", "GUM_whow_basil")
+    (tmp_path / "l.txt").write_text(f"* {licence}\n")
+    given = {"licenses": tmp_path / "l.txt"}
+    with pytest.raises(
+        InputError, match=f"GUM_whow_basil is under CC-BY-NC-SA-3.0, and '{licence}'"
+    ):
+        ingested(source, tmp_path / "gum", **given)
+    assert not (tmp_path / "gum").exists()
+    (tmp_path / "l.txt").write_text(
+        "GUM_speech_data CC-BY-4.0\nGUM_whow_basil LDC-User-Agreement\n"
+    )
+    found = ingested(source, tmp_path / "gum", **given)
+    assert {s.doc_id: s.license for s in found} == {
+        "GUM_speech_data": "CC-BY-4.0", "GUM_news_clock": "CC-BY-2.5",
+        "GUM_whow_basil": "LDC-User-Agreement",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("reader", ["ptb", "ptb-ext", "genia"])
+def test_no_option_gives_leave_that_a_corpus_does_not(tmp_path: Path, reader: str) -> None:
+    """The readers whose licence is one know it."""
+    given = {"reader": reader, "source": tmp_path, "out": tmp_path / "out"}
+    with pytest.raises(SettingsError, match="permits more; leave --license out"):
+        IngestSettings.build(given | {"license": "CC0-1.0"}, None)
 
 
 def test_a_document_in_no_list_is_counted(tmp_path: Path) -> None:

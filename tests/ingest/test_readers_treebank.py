@@ -323,6 +323,23 @@ def _two_lists(folder: Path) -> dict[str, Any]:
     return _lists(folder, train="doc-1")
 
 
+def test_a_file_that_permits_more_than_the_licence_of_all_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Somebody named both, so both stand, but not in silence; who keeps to the terms hears nothing."""
+    source = docs(tmp_path / "bank", 4)
+    given = {"licenses": tmp_path / "l.txt", "license": "LDC-User-Agreement"}
+    (tmp_path / "l.txt").write_text("doc-1 CC0-1.0\n")
+    found = ingested(source, tmp_path / "own", **given)
+    assert {s.doc_id: s.license for s in found}["doc-1"] == "CC0-1.0"
+    said = " ".join(capsys.readouterr().err.split())
+    assert "CC0-1.0 permits more than LDC-User-Agreement" in said
+    assert "doc-1" in said
+    (tmp_path / "l.txt").write_text("doc-1 CC-BY-ND-4.0\n")
+    ingested(source, tmp_path / "own", **given)
+    assert "permits more" not in capsys.readouterr().err
+
+
 WRONG: dict[str, tuple[Callable[[Path], dict[str, Any]], str]] = {
     "a licence that commands the terminal": (
         lambda f: _licences(f, "# who\ndoc-* MIT\x1b[31m"),
@@ -350,6 +367,15 @@ WRONG: dict[str, tuple[Callable[[Path], dict[str, Any]], str]] = {
     "no folder of lists": (lambda f: {"split_lists": f / "no"}, "no such folder of split lists"),
     "two lists of a split": (_two_lists, "two lists of one split: train.lst, train.txt"),
     "one column": (lambda f: _licences(f, "doc-1 MIT\ndoc-2\n"), "licences:2: one column"),
+    "an endless licence": (
+        lambda f: _licences(f, "doc-1 " + "MIT AND " * 100 + "MIT"),
+        "licences:1: a licence of 803 characters",
+    ),
+    "an endless option": (lambda _: {"license": "x" * 201}, "at most 200 characters"),
+    "an endless licence of text": (
+        lambda _: {"unlabelled_license": "x" * 201},
+        "at most 200 characters",
+    ),
     "an unknown document": (lambda f: _licences(f, "doc-7 MIT"), "licences:1: no document 'doc-7'"),
     "shares that make 110": (lambda _: {"split_fractions": "80,10,20"}, "which make 100"),
     "shares of two": (lambda _: {"split_fractions": "80,20"}, "which make 100"),

@@ -13,6 +13,8 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import yaml
 from defusedxml import ElementTree
@@ -229,7 +231,7 @@ def candidates_of(count: int, tag: str) -> list[Candidate]:
         found.append(Candidate(
             candidate_id=f"{tag}-{number}", sentence_id=f"s{number}", words=words, coordinator=4,
             conjuncts=(Span(2, 4), Span(5, 7)), label=LABELS[number % 3], reference=Span(2, 4),
-            fill=f"the {tag}{number % 7}", score=-1.0, score_append=-1.0, score_prepend=-1.0, license="x",
+            fill=f"the {tag}{number % 7}", score=-1.0, score_append=-1.0, score_prepend=-1.0, license="MIT",
         ))  # fmt: skip
     return found
 
@@ -643,6 +645,34 @@ def test_systems_have_the_papers_names_and_order(tmp_path: Path) -> None:
     assert [read_generation(tmp_path, name).name for name in made] == [
         "BERT, not synchronized", "T5, synchronized, mean", "mine", "bert-x",
     ]  # fmt: skip
+
+
+def test_text_that_must_not_be_handed_on_is_in_no_report_but_ones_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A report is read by others: neither it nor the sheet of examples has such text, and it says so."""
+    folder = build(tmp_path / "tiny")
+    for path in folder.glob("candidates/*/seed-*/candidates-*"):
+        table = pq.read_table(path)
+        at = table.column_names.index("license")
+        licences = pa.array(["MIT", "LDC-User-Agreement", "unknown"] * len(table))[: len(table)]
+        table = table.set_column(at, table.schema.field(at), licences)
+        pq.write_table(table, path)
+    run(ReportSettings(corpus=folder, examples=8))
+    written = folder / "report"
+    text = "".join(
+        (written / name).read_text() for name in ("report.md", "report.html", "judgements.csv")
+    )
+    shown = {int(number) for number in re.findall(r"\blamp(\d+)\b", text)}
+    assert shown
+    assert {number % 30 % 3 for number in shown} == {0}  # rows of MIT
+    assert "--own-use" in text
+    assert "--own-use" in capsys.readouterr().out
+    run(ReportSettings(corpus=folder, examples=8, own_use=True))
+    text = (written / "report.md").read_text()
+    shown = {int(number) for number in re.findall(r"\blamp(\d+)\b", text)}
+    assert {number % 30 % 3 for number in shown} == {0, 1, 2}
+    assert "--own-use" not in text
 
 
 def test_examples_are_as_many_as_asked_and_judged_so(corpus: Path) -> None:

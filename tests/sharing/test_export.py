@@ -221,9 +221,12 @@ def test_bad_input_leaves_nothing(tmp_path: Path) -> None:
 def test_text_not_to_be_passed_on_is_said_to_be(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A licence that forbids handing on does not keep its holder from exporting, but he is warned."""
+    """Who may not hand text on has it for his own use, and is warned; without saying so he has it not."""
     exported(candidate_folder(tmp_path / "a", 7, units=1), "jsonl", tmp_path / "a.jsonl")
     assert "do not pass" not in "".join(capsys.readouterr())
     ldc = candidate_folder(tmp_path / "b", 7, units=1, license_="LDC-User-Agreement")
-    exported(ldc, "jsonl", tmp_path / "b.jsonl")
+    with pytest.raises(InputError, match="--own-use"):
+        exported(ldc, "jsonl", tmp_path / "b.jsonl")
+    assert not (tmp_path / "b.jsonl").exists()
+    exported(ldc, "jsonl", tmp_path / "b.jsonl", own_use=True)
     assert "licence LDC-User-Agreement: do not pass its text on" in "".join(capsys.readouterr())

@@ -65,9 +65,9 @@ def said_of(corpus: Path, out: Path, patch: pytest.MonkeyPatch) -> dict[str, Any
     patch.undo()
     with opened(place) as shown:
         page = shown.answer(View(state="all", limit=200)), shown.about["labels"]
-    export.run(ExportSettings(place=place, format="jsonl", out=out / "out.jsonl"))
+    export.run(ExportSettings(place=place, format="jsonl", out=out / "out.jsonl", own_use=True))
     again = shutil.copytree(place, out / "copy")
-    merge.run(MergeSettings(places=[place, again], out=out / "merged"))
+    merge.run(MergeSettings(places=[place, again], out=out / "merged", own_use=True))
     merged = read_json(out / "merged/manifest.json")
     release.run(ReleaseSettings(candidates=place, out=corpus / "stand-off", stand_off=True))
     made = read_json(corpus / "stand-off/manifest.json")

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 from browsed import opened
 from damaged import make_release
@@ -191,31 +190,3 @@ def test_a_circle_of_links_is_one_line(tmp_path: Path) -> None:
     ):
         with pytest.raises(InputError, match=r"a: (its symbolic links lead in a circle|a link)"):
             run(tmp_path / "a")
-
-
-@pytest.mark.parametrize("change", ["gone", "more", "shorter"])
-def test_counting_and_copying_say_what_is_not_there(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], change: str
-) -> None:
-    """``stats`` and ``export`` go on with the files that are there, and name one that the list belies."""
-    folder = candidate_folder(tmp_path / "toy", 21)
-    first, second, _ = sorted(folder.glob("candidates-*"))
-    if change == "gone":
-        second.unlink()
-        difference = f"1 missing (first {second.name})"
-    elif change == "more":
-        shutil.copy(first, folder / "candidates-00009-of-00009.parquet")
-        difference = "1 not in its list (first candidates-00009-of-00009.parquet)"
-    else:
-        pq.write_table(pq.read_table(second).slice(1), second)
-        difference = f"1 of another size (first {second.name})"
-    for run in (
-        lambda: stats.run(StatsSettings(place=folder, json_=True)),
-        lambda: export.run(
-            ExportSettings(place=folder, format="jsonl", out=tmp_path / "out.jsonl")
-        ),
-    ):
-        capsys.readouterr()
-        run()
-        err = capsys.readouterr().err
-        assert f"{folder}: not all the files that manifest.json lists: {difference}; " in err

@@ -21,6 +21,8 @@ from pipeline.release.settings import ReleaseSettings
 from pipeline.release.stage import run as make_release
 from pipeline.sharing.push.command import run
 from pipeline.sharing.push.settings import PushSettings
+from pipeline.sharing.rehydrate.command import run as rehydrate
+from pipeline.sharing.rehydrate.settings import RehydrateSettings
 
 STALE = "data/train-00007-of-00009.parquet"
 
@@ -197,25 +199,36 @@ def test_only_whole_releases_are_sent(release: Path, hub: Hub) -> None:
     assert not hub.calls
 
 
-def test_text_that_must_not_be_handed_on_stays_here(release: Path, hub: Hub) -> None:
-    """A rebuilt release, and one whose licence forbids it, are refused even in a dry run."""
-    manifest = read_json(release / "manifest.json")
+@pytest.mark.parametrize("licence", ["LDC-User-Agreement", "unknown"])
+def test_text_that_must_not_be_handed_on_stays_here(tmp_path: Path, hub: Hub, licence: str) -> None:
+    """A rebuilt release under such terms is refused even in a dry run, whatever its manifest says of them."""
+    source = candidate_folder(tmp_path / "toy", 20, units=1, license_=licence)
+    stand_off = tmp_path / "stand-off"
+    make_release(ReleaseSettings(candidates=source, out=stand_off, stand_off=True))
+    push(stand_off)
+    rebuilt = tmp_path / "rebuilt"
+    rehydrate(RehydrateSettings(release=stand_off, source=tmp_path / "toy", out=rebuilt))
+    manifest = read_json(rebuilt / "manifest.json")
     for change, said in (
-        ({"rehydrated": True, "license": "LDC-User-Agreement"}, "rebuilt"),
-        ({"license": "LDC-User-Agreement"}, "--stand-off"),
-        ({"license": "unknown"}, "--stand-off"),
+        ({}, "rebuilt"),
+        ({"rehydrated": False}, "--stand-off"),
+        ({"license": "CC0-1.0", "licenses": {"CC0-1.0": 20}}, f"its rows '{licence}'"),
+        ({"license": "CC0-1.0", "rehydrated": False}, f"its rows '{licence}'"),
+        ({"stand_off": True, "full_digests": manifest["digests"]}, "column 'words'"),
     ):
-        write_json(release / "manifest.json", manifest | change)
-        write_checksums(release)
+        write_json(rebuilt / "manifest.json", manifest | change)
+        write_checksums(rebuilt)
         with pytest.raises(ConjoinError, match=said):
-            push(release)
-    write_json(
-        release / "manifest.json",
-        manifest
-        | {"license": "LDC-User-Agreement", "stand_off": True, "full_digests": manifest["digests"]},
-    )
+            push(rebuilt)
+    assert not hub.calls
+
+
+def test_no_shard_is_sent_that_the_manifest_lacks(release: Path, hub: Hub) -> None:
+    """Also where sums were made again over it, and wherever it lies."""
+    (shard,) = (release / "data").iterdir()
+    shutil.copy(shard, release / "more.parquet")
     write_checksums(release)
-    push(release)
+    assert "lists no such shard" in refused(release)
     assert not hub.calls
 
 

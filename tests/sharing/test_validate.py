@@ -28,15 +28,24 @@ from pipeline.core.files import write_json
 from pipeline.core.types import LABEL
 from pipeline.corpus.novelty import REPEATED
 from pipeline.corpus.rows import RELEASED, RELEASED_REJECTS
+from pipeline.corpus.validity import checks
+from pipeline.corpus.validity.identity import SPLIT_WORD
+from pipeline.corpus.validity.rules import RULES, SPECIAL_IN_FILL
 from pipeline.infill import base, candidates
 from pipeline.infill.base import SPECIAL_IN_FILL as REASON_OF_INFILL
+from pipeline.release import stage as release
 from pipeline.release.package import write_checksums
+from pipeline.release.settings import ReleaseSettings
+from pipeline.select import stage as select
+from pipeline.select.settings import SelectSettings
+from pipeline.sharing.merge import command as merge
+from pipeline.sharing.merge.settings import MergeSettings
+from pipeline.sharing.push import command as push
+from pipeline.sharing.push.settings import PushSettings
 from pipeline.sharing.rehydrate import command as rehydrate
 from pipeline.sharing.rehydrate.settings import RehydrateSettings
 from pipeline.sharing.validate import command as validate
 from pipeline.sharing.validate import files as reading
-from pipeline.sharing.validate.identity import SPLIT_WORD
-from pipeline.sharing.validate.rules import SPECIAL_IN_FILL
 from pipeline.sharing.validate.settings import ValidateSettings
 from pipeline.sharing.validate.violations import printable
 
@@ -257,7 +266,7 @@ DAMAGE: list[tuple[str, Damage, set[str]]] = [
     ("positive score", value(score_append=0.5), {"positive log-probability"}),
     ("no licence", value(license=" "), {"licence missing"}),
     ("unknown licence", value(license="Foo-1.0"), {"licence unknown"}),
-    ("endless licence", value(license="(" * 5000), {"licence unknown"}),
+    ("endless licence", value(license="(" * 5000), {"licence unknown", "licence too long"}),
     ("licence that forbids", value(license="LDC-User-Agreement"), {"text under a licence that forbids it"}),
     ("another run's row", value(generation="0123456789abcdef"), {"generation unknown"}),
     ("reject without reason", value(REJECTS, reason=""), {"reject without reason"}),
@@ -370,6 +379,40 @@ def test_damage_is_named(
     assert set(violations(folder, capsys)) == kinds
 
 
+OF_ROWS = {rule.kind for rule in RULES} | {
+    "null value", "text not UTF-8", "duplicate row", "duplicate id", "duplicate content",
+}  # fmt: skip
+"""Kinds of what is wrong with rows, and not with files, columns or the manifest."""
+
+WRITERS: dict[str, Callable[[Path, Path], object]] = {
+    "select": lambda place, out: select.run(SelectSettings(places=[place], out=out)),
+    "merge": lambda place, out: merge.run(MergeSettings(places=[place, place], out=out)),
+    "release": lambda place, out: release.run(ReleaseSettings(candidates=place, out=out)),
+    "push": lambda place, _: push.run(PushSettings(release=place, repository="jane/toy")),
+}
+FIRST_COUNTS = {"select", "merge"}
+"""Writers that keep the first of equal rows."""
+
+
+@pytest.mark.parametrize(
+    ("damage", "kinds"), [case[1:] for case in DAMAGE if case[2] & OF_ROWS],
+    ids=[case[0] for case in DAMAGE if case[2] & OF_ROWS],
+)  # fmt: skip
+def test_who_writes_rows_on_refuses_what_validate_refuses(
+    made: Path, tmp_path: Path, damage: Damage, kinds: set[str]
+) -> None:
+    """Whatever is wrong with a row, no command that writes rows takes it, and nothing is written."""
+    folder = tmp_path / "release"
+    shutil.copytree(made / "release", folder)
+    damage(folder)
+    for name, write in WRITERS.items():
+        if name in FIRST_COUNTS and kinds == {"duplicate row"}:
+            continue
+        with pytest.raises(InputError):
+            write(folder, tmp_path / f"{name} out")
+        assert not (tmp_path / f"{name} out").exists(), name
+
+
 STAND_OFF: list[tuple[str, Damage, set[str]]] = [
     ("text beside the offsets",
      columns(lambda t: t.append_column("words", pa.array([["a"]] * len(t)))), {"unexpected column"}),
@@ -396,6 +439,8 @@ def test_damage_to_a_stand_off_release_is_named(
     shutil.copytree(made / "stand-off", folder)
     damage(folder)
     assert set(violations(folder, capsys)) == kinds
+    with pytest.raises(InputError):
+        push.run(PushSettings(release=folder, repository="jane/toy"))
 
 
 def test_what_is_good_has_no_violations(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -500,7 +545,7 @@ def test_a_duplicate_names_the_first(
     made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Three times the same row are two violations that name the first, also from batch to batch."""
-    monkeypatch.setattr(reading, "_BATCH", 5)
+    monkeypatch.setattr(reading, "BATCH", 5)
     folder = tmp_path / "release"
     shutil.copytree(made / "release", folder)
     rewrite(folder, OTHER, lambda rows: [*rows, rows[5], rows[5]])
@@ -532,7 +577,7 @@ def test_what_nobody_thought_of_is_a_violation_too(
     def breaks(_: object, batch: pa.RecordBatch, *__: object) -> Any:
         raise OverflowError(f"{len(batch)} rows")
 
-    monkeypatch.setattr(validate, "faults", breaks)
+    monkeypatch.setattr(checks, "faults", breaks)
     found = violations(made / "release", capsys)
     assert set(found) == {"rows that cannot be checked"}
     assert found["rows that cannot be checked"]["count"] == 3

@@ -18,11 +18,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.core.cache import cache_folder
-from pipeline.core.candidates import candidate_shards, find_candidates
+from pipeline.core.candidates import candidate_shards
 from pipeline.core.errors import InputError
 from pipeline.core.parquet import write_rows
 from pipeline.core.schema import CANDIDATES, SENTENCES
 from pipeline.core.types import Span
+from pipeline.corpus.checked import find_candidates
 from pipeline.tasks.protocol import Drawn
 from pipeline.train import candidate_store as candidate_cache
 from pipeline.train.candidate_store import INDEX, IndexBuilder
@@ -81,7 +82,6 @@ def release_folder(folder: Path, rows: list[dict[str, Any]]) -> Path:
         "---\nconfigs:\n- config_name: default\n  data_files: data/train-*\n"
         "- config_name: rejected\n  data_files: rejected/train-*\n---\n"
     )
-    (folder / "manifest.json").write_text("{}")
     return folder
 
 

@@ -2,9 +2,10 @@
 
 from typing import Annotated, Literal, NotRequired
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 from typing_extensions import TypedDict
 
+from pipeline.core import words
 from pipeline.core.cards.parts import PartForm
 from pipeline.core.documents import Count
 from pipeline.core.structures import MOST_CONJUNCTS
@@ -15,7 +16,7 @@ class TargetKind(TypedDict):
 
     label: str
     length: Count
-    coordinator: Annotated[str, Field(pattern=r"^\S{1,20}$")]
+    coordinator: Annotated[str, Field(max_length=20), AfterValidator(words.coordinator)]
     preconjunction: NotRequired[str | None]
     conjuncts: Annotated[int, Field(ge=2, le=MOST_CONJUNCTS)]
     structures: NotRequired[Count]

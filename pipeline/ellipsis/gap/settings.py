@@ -9,7 +9,7 @@ from pipeline.core.names import nearest
 from pipeline.core.settings import (
     Settings,
 )
-from pipeline.corpus.licences import canonical, is_expression
+from pipeline.corpus.licences import LONGEST, canonical, is_expression
 from pipeline.select.settings import by_commas
 from pipeline.text.unpacking import Size
 
@@ -47,6 +47,7 @@ class GapSettings(Settings):
     contrast: bool = Field(False, description="Only where no personal pronoun stays as object.")
     license: str | None = Field(
         None,
+        max_length=LONGEST,
         min_length=1,
         description="SPDX licence of the treebank; unset: as its files' names tell (en_ewt-ud: "
         "CC-BY-SA-4.0), else unknown.",

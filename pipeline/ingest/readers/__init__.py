@@ -39,7 +39,10 @@ READERS: dict[str, Callable[[IngestSettings, Tally], Iterator[Sentence]]] = {
     "ptb": lambda s, tally: read_ptb(s.source, tally, license_=_licence(s)),
     "ptb-ext": lambda s, tally: read_ptb_ext(s.source, tally, license_=_licence(s)),
     "gum": lambda s, tally: _treebank(
-        s, tally, _splitter(s) or by_lists(gum.SHIPPED_SPLIT), _licences(s, gum.gum_licences)
+        s,
+        tally,
+        _splitter(s) or by_lists(gum.SHIPPED_SPLIT),
+        _licences(s, gum.gum_licences, known=True),
     ),
     "treebank": lambda s, tally: _treebank(
         s,
@@ -92,9 +95,9 @@ def _treebank(
     )
 
 
-def _licences(settings: IngestSettings, otherwise: Licences) -> Licences:
-    """The licences that the settings' file names, or the reader's own."""
-    return from_file(settings.licenses, otherwise) if settings.licenses else otherwise
+def _licences(settings: IngestSettings, otherwise: Licences, *, known: bool = False) -> Licences:
+    """The licences that the settings' file names, or the reader's own, which it may have ``known``."""
+    return from_file(settings.licenses, otherwise, known=known) if settings.licenses else otherwise
 
 
 def _splitter(settings: IngestSettings) -> Splitter | None:

@@ -16,9 +16,9 @@ import duckdb
 
 from pipeline.core.claims import Claim, Listed, appearing
 from pipeline.core.console import Meter, say, warn
-from pipeline.core.errors import InputError
-from pipeline.corpus.layout import Shards, find_shards
-from pipeline.corpus.licences import terms
+from pipeline.corpus.checked import open_shards
+from pipeline.corpus.handing_on import for_own_use, require_permission
+from pipeline.corpus.layout import Shards
 from pipeline.sharing.browse.corpus import BrowsedCorpus, describe
 from pipeline.sharing.browse.selection import CommandPlaces
 from pipeline.sharing.browse.server import address, export_page, listen, serve
@@ -31,10 +31,10 @@ def run(settings: BrowseSettings) -> None:
 
     Raises:
         InputError: there is no corpus or no text to show, a file is damaged, the port is in use, or
-            the file was asked for and a licence does not permit to hand on the text.
+            the file was asked for and a licence does not permit to hand on the text, without ``own_use``.
         ModelError: the predictor cannot be loaded.
     """
-    shards = find_shards(settings.place)
+    shards = open_shards(settings.place)
     if settings.export:
         inputs = [shards.place, *([settings.predictor] if settings.predictor else [])]
         claim = Claim(settings.export, "browse", inputs, _earlier_page, file=True)
@@ -89,7 +89,8 @@ def open_corpus(settings: BrowseSettings, shards: Shards) -> Iterator[BrowsedCor
         if settings.export:
             of = _count(database)
             keep_sample(database, settings.sample, settings.seed)
-            _require_terms(database, shards)
+            if not settings.own_use:
+                require_permission(_licences(database), shards.place, remedy=_remedy)
             sample = {"rows": _count(database), "of": of, "seed": settings.seed}
         judged = _count(database, "WHERE reason IS NULL")
         if judge:
@@ -132,16 +133,15 @@ def _stop(signum: int, _: FrameType | None) -> None:
     raise SystemExit(128 + signum)
 
 
-def _require_terms(database: duckdb.DuckDBPyConnection, shards: Shards) -> None:
-    """Refuse to write text into a file, which is for passing on, if its licence forbids that."""
-    found = database.execute("SELECT DISTINCT license FROM corpus.rows ORDER BY ALL").fetchall()
-    for (expression,) in found:
-        known = terms(expression or "unknown")
-        if not known.redistributable:
-            raise InputError(
-                f"licence {expression}: {known.why}, so no file of it is written", path=shards.place,
-                remedy="leave out --export to read it in the browser of this machine",
-            )  # fmt: skip
+def _licences(database: duckdb.DuckDBPyConnection) -> dict[str, int]:
+    found = database.execute("SELECT license, count(*) FROM corpus.rows GROUP BY 1 ORDER BY 1")
+    return dict(found.fetchall())
+
+
+def _remedy(expression: str) -> str:
+    return (
+        f"leave out --export to read it in the browser of this machine; {for_own_use(expression)}"
+    )
 
 
 def _count(database: duckdb.DuckDBPyConnection, where: str = "") -> int:

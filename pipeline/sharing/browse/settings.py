@@ -5,6 +5,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
+from pipeline.core.settings import OWN_USE_HELP
 from pipeline.sharing.place import PlaceSettings
 
 
@@ -19,6 +20,9 @@ class BrowseSettings(PlaceSettings):
     port: int = Field(8321, ge=0, le=65535, description="Port on 127.0.0.1; 0: any free one.")
     open: bool = Field(True, description="Open the page in the web browser.")
     export: Path | None = Field(None, description="Write one self-contained HTML file instead.")
+    own_use: bool = Field(
+        False, description=f"export: {OWN_USE_HELP[:1].lower()}{OWN_USE_HELP[1:]}"
+    )
     scored: int = Field(
         2000, ge=1, description="predictor: candidates drawn, of which the δ shares are estimated."
     )

@@ -10,8 +10,8 @@ from pipeline.core.claims import Claim, Listed, appearing
 from pipeline.core.console import Meter, say, tell, warn
 from pipeline.core.errors import InputError
 from pipeline.core.tally import Tally
+from pipeline.corpus.handing_on import for_own_use, require_permission
 from pipeline.corpus.licences import terms
-from pipeline.corpus.rows import strays
 from pipeline.sharing.export.formats import FORMATS
 from pipeline.sharing.export.items import Items
 from pipeline.sharing.export.protocol import Format, Item
@@ -29,7 +29,8 @@ def run(settings: ExportSettings) -> None:
 
     Raises:
         InputError: there is nothing to write, or it is damaged or without text; ``out`` is part of the
-            corpus, an earlier export without ``overwrite``, or something else.
+            corpus, an earlier export without ``overwrite``, or something else; a licence forbids to
+            hand on the text, without ``own_use``.
         SettingsError: options that do not go together.
     """
     form, tally = FORMATS[settings.format], Tally()
@@ -47,8 +48,8 @@ def run(settings: ExportSettings) -> None:
             )  # fmt: skip
             claim.check()
             form.require_writer()
-        if items.shards is not None and (left_out := strays(items.shards)):
-            warn(left_out)
+        if not settings.own_use:
+            require_permission(items.licences(), items.place, remedy=for_own_use)
         total = min(items.total, settings.limit or sys.maxsize)
         seen = _Seen()
         with Meter(f"export, {items.what}s", total) as meter:

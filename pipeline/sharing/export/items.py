@@ -1,5 +1,6 @@
 """What an export is made of: rows of a corpus of candidates, or sentences of one that was ingested."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import replace
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from nltk.tree import Tree
 
 from pipeline.core.corpus_folder import (
@@ -19,12 +21,14 @@ from pipeline.core.corpus_folder import (
 )
 from pipeline.core.draws import read_draw
 from pipeline.core.errors import InputError, SettingsError
-from pipeline.core.parquet import column_names, read_batches, row_count
-from pipeline.core.schema import CANDIDATES, candidate_of, read_sentences, sentence_row
+from pipeline.core.parquet import column_names, read_batches, row_count, value_counts
+from pipeline.core.schema import CANDIDATES, SENTENCES, candidate_of, read_sentences, sentence_row
 from pipeline.core.settings import TreesOf
 from pipeline.core.types import COLUMNS, UNDECIDED, Coordination, Sentence, Span, is_undecided
 from pipeline.corpus.candidate_checks import check
-from pipeline.corpus.layout import Shards, find_shards
+from pipeline.corpus.checked import open_shards
+from pipeline.corpus.handing_on import licences_of
+from pipeline.corpus.layout import Shards
 from pipeline.corpus.origin import find_corpus
 from pipeline.corpus.rows import RELEASED, WITH_TREES, generation_key, generations
 from pipeline.release.candidate_trees import CandidateTrees
@@ -69,7 +73,7 @@ class Items(ExitStack):
                 drawn, _ = read_draw(sentences.parent, settings.seed, settings.labelled)
                 self._drawn, self.total = {s.sentence_id for s in drawn}, len(drawn)
             return
-        self.shards = find_shards(settings.place, f", or a corpus folder ({SENTENCES_FILE})")
+        self.shards = open_shards(settings.place, f", or a corpus folder ({SENTENCES_FILE})")
         self.place, self.what = self.shards.place, "candidate"
         if not self.shards.accepted:
             raise InputError(
@@ -85,6 +89,18 @@ class Items(ExitStack):
         rows = islice(_rows(self.shards), limit)
         items = self._of_candidates(self.shards, rows)
         return _each_tree_once(items) if self._trees else items
+
+    def licences(self) -> dict[str, int]:
+        """How many rows have each licence: all of the corpus, or the sentences of the split."""
+        if self.shards is not None:
+            return {} if self.shards.kind == "stand-off" else licences_of(self.shards)
+        found: Counter[str] = Counter()
+        split = self._settings.split or ("train" if self._drawn is not None else None)
+        columns = pa.schema([SENTENCES.field(name) for name in ("split", "license")])
+        for batch in read_batches(self.place, columns, 65_536):
+            own = batch if split is None else batch.filter(pc.equal(batch.column("split"), split))
+            found.update(value_counts(own.column("license")))
+        return dict(found)
 
     def _of_candidates(self, shards: Shards, rows: Iterator[Row]) -> Iterator[Item]:
         own = self._settings.corpus is None and self._settings.trees is None

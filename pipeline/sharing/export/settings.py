@@ -6,6 +6,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from pipeline.core.settings import (
+    OWN_USE_HELP,
     TREES_OF_HELP,
     DrawSize,
     TreesName,
@@ -32,6 +33,7 @@ class ExportSettings(PlaceSettings):
         description="File to write, for brat a folder; '-' writes text formats to standard output."
     )
     overwrite: bool = Field(False, description="Replace an earlier export that stands there.")
+    own_use: bool = Field(False, description=OWN_USE_HELP)
     limit: int | None = Field(
         None, ge=1, description="Only the first so many candidates or sentences."
     )

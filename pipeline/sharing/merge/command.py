@@ -17,9 +17,11 @@ from pipeline.core.files import write_json
 from pipeline.core.parquet import MANIFEST
 from pipeline.corpus.card import write_card
 from pipeline.corpus.counts import Survey
+from pipeline.corpus.handing_on import require_home
 from pipeline.corpus.layout import Shards, find_shards
 from pipeline.corpus.novelty import CONTRADICTED, DROPPED, contents
 from pipeline.corpus.rows import lost_trees
+from pipeline.corpus.validity.checks import require_valid
 from pipeline.corpus.writing import (
     GatheredRows,
     manifest_facts,
@@ -39,6 +41,8 @@ def run(settings: MergeSettings) -> None:
         InputError: as ``merge``; nothing is written then.
     """
     corpora = [find_shards(place) for place in settings.places]
+    if not settings.own_use:
+        require_home(settings.out, corpora)
     manifest = merge(corpora, settings.out)
     for warning in filter(None, map(lost_trees, corpora)):
         warn(warning)
@@ -82,8 +86,8 @@ def merge(corpora: Sequence[Shards], out: Path) -> CandidatesManifest:
 
     Raises:
         InputError: there is one corpus only; ``out`` is not empty, or in a corpus; a corpus is a
-            stand-off release, damaged, not all of what its manifest lists, or has other columns; the
-            same id or generation stands for different things in two of them.
+            stand-off release, damaged, not all of what its manifest lists, not valid, or has other
+            columns; the same id or generation stands for different things in two of them.
     """
     if len(corpora) < 2:
         raise InputError(
@@ -94,6 +98,8 @@ def merge(corpora: Sequence[Shards], out: Path) -> CandidatesManifest:
 
 
 def _merge(corpora: Sequence[Shards], folder: Path) -> CandidatesManifest:
+    for shards in corpora:
+        require_valid(shards, distinct=False)
     runs = united_runs(corpora)
     with contents(corpora) as said:
         every = np.ones(said.candidates, dtype=bool)

@@ -5,9 +5,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from pipeline.core.settings import (
-    Settings,
-)
+from pipeline.core.settings import OWN_USE_HELP, Settings
 
 
 class MergeSettings(Settings):
@@ -21,3 +19,4 @@ class MergeSettings(Settings):
         description="Two or more folders of candidates or releases; of equal rows the first counts."
     )
     out: Path = Field(description="Folder for the united corpus; it must not hold another.")
+    own_use: bool = Field(False, description=f"out, outside their corpus folder: {OWN_USE_HELP}")

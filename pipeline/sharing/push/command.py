@@ -6,8 +6,13 @@ from typing import Any
 
 from pipeline.core.console import say, table, warn
 from pipeline.core.errors import InputError
-from pipeline.corpus.layout import find_shards
-from pipeline.corpus.licences import terms
+from pipeline.core.parquet import MANIFEST, column_names
+from pipeline.corpus.checked import require_whole
+from pipeline.corpus.handing_on import licences_of, require_permission
+from pipeline.corpus.layout import Shards, find_shards
+from pipeline.corpus.licences import combined, terms
+from pipeline.corpus.rows import STAND_OFF, STAND_OFF_REJECTS
+from pipeline.corpus.validity.checks import require_valid
 from pipeline.release.package import checked_files
 from pipeline.sharing.push.settings import PushSettings
 
@@ -19,11 +24,12 @@ def run(settings: PushSettings) -> None:
     """Show what would be sent, or send it.
 
     Raises:
-        InputError: this is no release, it is damaged, its text must not be handed on, there is no
-            token, or the hub refuses or cannot be reached.
+        InputError: this is no release, it is damaged or not valid, its rows are not what the manifest says,
+            their text must not be handed on, there is no token, or the hub refuses or cannot be reached.
     """
-    manifest = _release(settings.release)
+    shards, manifest = _release(settings.release)
     files = checked_files(settings.release)
+    _require_rows(shards, manifest, files)
     _show(settings, manifest, files)
     if settings.dry_run:
         say("Nothing was sent: this was a dry run. Add --no-dry-run to send it.")
@@ -31,27 +37,59 @@ def run(settings: PushSettings) -> None:
     say(f"Sent: {_send(settings, manifest, files)}")
 
 
-def _release(place: Path) -> Mapping[str, Any]:
-    """The manifest of a release that may be handed on."""
+def _release(place: Path) -> tuple[Shards, Mapping[str, Any]]:
+    """The files of a release and its manifest."""
     shards = find_shards(place)
     manifest = shards.manifest
     if shards.kind not in {"release", "stand-off"} or manifest is None or "license" not in manifest:
         raise InputError(
             "this is not a release", path=place, remedy="make one with `conjoin release`"
         )
-    allowed = terms(str(manifest["license"]))
-    if shards.kind == "release" and not allowed.redistributable:
-        if manifest.get("rehydrated"):
+    return shards, manifest
+
+
+def _require_rows(shards: Shards, manifest: Mapping[str, Any], files: Sequence[Path]) -> None:
+    """Refuse a release whose rows must not be sent, whatever its manifest says of them."""
+    require_whole(shards)
+    own = {*shards.accepted, *shards.rejects}
+    for path in files:
+        if path.suffix == ".parquet" and path not in own:
             raise InputError(
-                f"this release was rebuilt with its source's text, which must not be handed on under "
-                f"{manifest['license']}",
-                path=place, remedy="push the stand-off release it came from",
+                f"{MANIFEST} lists no such shard", path=path,
+                remedy="remove it; a release is sent as it was written",
             )  # fmt: skip
+    if shards.kind == "stand-off":
+        _require_no_text(shards)
+    licenses = licences_of(shards)
+    if (held := combined(licenses)) != manifest["license"]:
         raise InputError(
-            f"the licence {manifest['license']} forbids to hand on the text: {allowed.why}",
-            path=place, remedy="make a release with --stand-off",
+            f"{MANIFEST} says {str(manifest['license'])[:_SHOWN]!r}, its rows {held[:_SHOWN]!r}",
+            path=shards.place, remedy=_ANEW,
         )  # fmt: skip
-    return manifest
+    if shards.kind == "release":
+        remedy = "make a release with --stand-off"
+        if manifest.get("rehydrated"):
+            remedy = (
+                "it was rebuilt with its source's text: push the stand-off release it came from"
+            )
+        require_permission(licenses, shards.place, remedy=lambda _: remedy)
+    require_valid(shards, distinct=True)
+
+
+def _require_no_text(shards: Shards) -> None:
+    """Refuse columns that no stand-off release has; what stands in the others is asked of each row."""
+    for paths, schema in ((shards.accepted, STAND_OFF), (shards.rejects, STAND_OFF_REJECTS)):
+        for path in paths:
+            for name in column_names(path):
+                if name not in schema.names:
+                    raise InputError(
+                        f"{MANIFEST} says that this is a stand-off release, and column {name!r} is here",
+                        path=path, remedy=_ANEW,
+                    )  # fmt: skip
+
+
+_ANEW = "make the release again with `conjoin release`"
+_SHOWN = 200  # characters of a licence in a message
 
 
 def _show(settings: PushSettings, manifest: Mapping[str, Any], files: Sequence[Path]) -> None:

@@ -8,10 +8,10 @@ from typing import Any
 from pipeline.core.claims import Claim, appearing
 from pipeline.core.console import say, table
 from pipeline.core.errors import InputError
+from pipeline.corpus.checked import require_whole
 from pipeline.corpus.layout import Shards, find_shards
 from pipeline.corpus.licences import terms
 from pipeline.corpus.origin import facts, sentences_of
-from pipeline.corpus.rows import require_whole
 from pipeline.corpus.statistics import summarise
 from pipeline.release.card import write_documents
 from pipeline.release.package import carry_provenance, earlier_release, write_checksums

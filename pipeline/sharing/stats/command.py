@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.core.candidates import HARVESTED
-from pipeline.core.console import plain_json, say, table, warn
-from pipeline.corpus.layout import Shards, find_shards
-from pipeline.corpus.rows import generations, strays
+from pipeline.core.console import plain_json, say, table
+from pipeline.corpus.checked import open_shards
+from pipeline.corpus.layout import Shards
+from pipeline.corpus.rows import generations
 from pipeline.corpus.statistics import find_reference, summarise
 from pipeline.sharing.stats.settings import StatsSettings
 
@@ -28,9 +29,7 @@ def run(settings: StatsSettings) -> None:
     Raises:
         InputError: there is no corpus, or a file of it or of the treebank cannot be read.
     """
-    shards = find_shards(settings.place)
-    if left_out := strays(shards):
-        warn(left_out)
+    shards = open_shards(settings.place)
     reference = settings.reference or find_reference(settings.place)
     summary = summarise(shards, reference)
     if settings.json_:

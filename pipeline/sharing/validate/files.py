@@ -30,6 +30,7 @@ from pipeline.corpus.rows import (
     TREE_COLUMNS,
     WITH_TREES,
 )
+from pipeline.corpus.validity.checks import BATCH
 from pipeline.sharing.validate.violations import Violations
 
 _DOCUMENTS = ("README.md", "LICENSE", "CITATION.cff", "croissant.json")
@@ -158,7 +159,6 @@ def _check_sums(place: Path, sum_of: SumOf, found: Violations) -> None:
             found.add("file not in SHA256SUMS", name, "nothing says what it should hold")
 
 
-_BATCH = 16_384  # rows: DuckDB plans the rules anew for every batch
 _BUFFER = 2**20  # bytes; see ``pipeline.core.parquet``
 
 
@@ -192,7 +192,7 @@ class Reading:
             pre_buffer=False,
             page_checksum_verification=True,
         ) as file:
-            yield from file.iter_batches(_BATCH, columns=list(self.columns), use_threads=False)
+            yield from file.iter_batches(BATCH, columns=list(self.columns), use_threads=False)
 
     def fitting(self, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, list[Fault], list[Fault]]:
         """A batch in the types of the schema, and the values that do not fit them.

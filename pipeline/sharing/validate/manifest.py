@@ -11,7 +11,7 @@ from pipeline.corpus.digest import RowDigest
 from pipeline.corpus.layout import Shards
 from pipeline.corpus.licences import combined
 from pipeline.corpus.manifest import READABLE
-from pipeline.corpus.rows import generation_key
+from pipeline.corpus.validity.checks import runs_of
 from pipeline.sharing.validate.files import SumOf
 from pipeline.sharing.validate.violations import Violations
 
@@ -47,18 +47,6 @@ class Totals:
     files: dict[Path, Held] = field(default_factory=dict)
     licences: Counter[str] = field(default_factory=Counter)
     generations: Counter[tuple[str, str]] = field(default_factory=Counter)
-
-
-def runs_of(manifest: Mapping[str, Any] | None) -> dict[str, Mapping[str, Any]] | None:
-    """The runs that a manifest names, by the value of ``generation``; None if it names none."""
-    if manifest is None:
-        return None
-    if "generations" in manifest:
-        runs = manifest["generations"]
-        runs = runs if isinstance(runs, dict) else {}
-        return {key: run if isinstance(run, dict) else {} for key, run in runs.items()}
-    fingerprint = manifest.get("fingerprint")
-    return {generation_key(fingerprint): manifest} if isinstance(fingerprint, str) else None
 
 
 def check_manifest(shards: Shards, totals: Totals, sum_of: SumOf, found: Violations) -> None:

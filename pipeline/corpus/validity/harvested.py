@@ -8,8 +8,8 @@ import pyarrow as pa
 
 from pipeline.corpus.content import words_key
 from pipeline.corpus.engine import fetched, parquet
-from pipeline.sharing.validate.donors import Wrong
-from pipeline.sharing.validate.identity import FILE
+from pipeline.corpus.validity.donors import Wrong
+from pipeline.corpus.validity.identity import FILE
 
 _NEEDS = {"words", "sentence_id"}
 

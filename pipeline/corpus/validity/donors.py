@@ -10,7 +10,7 @@ from pipeline.core.corpus_folder import SENTENCES_FILE, corpus_around, require_i
 from pipeline.corpus.content import words_key
 from pipeline.corpus.engine import fetched, parquet
 from pipeline.corpus.layout import Shards
-from pipeline.sharing.validate.identity import FILE
+from pipeline.corpus.validity.identity import FILE
 
 _NEEDS = {"words", "conjuncts", "donor"}
 

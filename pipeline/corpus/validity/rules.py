@@ -6,7 +6,7 @@ should have), ``standing`` (of the licence: ``known``, ``unknown`` or ``barred``
 made the row: its words are all the source's), and those of ``_DERIVED`` in ``corpus.candidate_checks``.
 What a corpus holds reaches the conditions as columns and parameters only.
 
-Regular expressions are RE2's: ``\x{2581}`` is a code point, ``\p{Z}`` a class of Unicode.
+What no word may be stands in ``core.words``. Regular expressions are RE2's: ``\p{Z}`` is a class of Unicode.
 """
 
 from collections.abc import Callable, Mapping
@@ -19,9 +19,10 @@ import pyarrow.compute as pc
 
 from pipeline.core.structures import COMMA, PRECONJUNCTION_OF
 from pipeline.core.types import COORDINATORS, LABEL, REFERENCE_LABELS, UNLABELLED
+from pipeline.core.words import CONTROL, REPLACEMENT, SENTINEL, SPACE
 from pipeline.corpus.candidate_checks import ANY, SPAN_RULES, Rule
 from pipeline.corpus.engine import quoted
-from pipeline.corpus.licences import terms
+from pipeline.corpus.licences import LONGEST_OF_ROW, terms
 from pipeline.corpus.statistics import SCORES
 from pipeline.text.natural import SHOWN, join_words, split_words
 
@@ -63,10 +64,6 @@ SPECIAL_IN_FILL = "special token in the fill"
 """As in ``infill.base``, which needs torch; a test holds the two together."""
 
 _MARKS = "MASK|CLS|SEP|PAD|UNK|mask|pad|unk|/s"
-_SENTINEL = (
-    r"\[(MASK|CLS|SEP|PAD|UNK|unused\d+)\]|<(mask|pad|unk|/?s|extra_id_\d+)>|extra_id_\d"
-    r"|<\|[a-z_]+\|>|\x{2581}"
-)
 _CUT_SENTINEL = (
     rf"(^|\x1f)(\[\x1f({_MARKS})\x1f\]|<\x1f({_MARKS})\x1f>)(\x1f|$)"  # into three words
 )
@@ -95,9 +92,9 @@ def _text_rules(name: str, text: str) -> list[Rule]:
     message = f"{name}: {{{name}}}"
     return [
         Rule("mask or sentinel in text", name,
-             f"regexp_matches({text}, '{_SENTINEL}') AND {_NOT_REFUSED}", message),
-        Rule("control character in text", name, rf"regexp_matches({text}, '\p{{Cc}}')", message),
-        Rule("replacement character in text", name, rf"regexp_matches({text}, '\x{{FFFD}}')", message),
+             f"regexp_matches({text}, '{SENTINEL}') AND {_NOT_REFUSED}", message),
+        Rule("control character in text", name, f"regexp_matches({text}, '{CONTROL}')", message),
+        Rule("replacement character in text", name, f"regexp_matches({text}, '{REPLACEMENT}')", message),
     ]  # fmt: skip
 
 
@@ -107,7 +104,7 @@ def _word_rules(name: str) -> list[Rule]:
         *_text_rules(name, f"array_to_string({name}, ' ')"),
         Rule("mask or sentinel in text", name,
              f"regexp_matches({joined}, '{_CUT_SENTINEL}') AND {_NOT_REFUSED}", message),
-        Rule("word with whitespace", name, rf"regexp_matches({joined}, '[\s\p{{Z}}]')", message),
+        Rule("word with whitespace", name, f"regexp_matches({joined}, '{SPACE}')", message),
         Rule("empty word", name, f"list_contains({name}, '')", message),
     ]  # fmt: skip
 
@@ -285,6 +282,7 @@ RULES = [
          f"ELSE label IN ({_LABELS}) END", "{label!r}"),
     *(rule for name in SCORES for rule in _score_rules(name)),
     Rule("licence missing", "license", _blank("license"), "no licence"),
+    Rule("licence too long", "license", f"length(license) > {LONGEST_OF_ROW}", "{license!r}"),
     # Without the words there is nothing that a licence could forbid: a stand-off release is made for that.
     Rule("licence unknown", "license standing words",
          f"standing = 'unknown' AND NOT $rebuilt AND NOT {_blank('license')}", "{license!r}"),
