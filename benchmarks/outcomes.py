@@ -28,11 +28,10 @@ from pipeline.core.corpus_folder import SENTENCES_FILE
 from pipeline.core.documents import parse_json, read_json
 from pipeline.core.runs import ALONE, System
 from pipeline.core.schema import read_sentences
+from pipeline.core.types import REST
 from pipeline.tasks.coordination.figures import categories
 
 FOLDER = Path(__file__).with_name("outcomes")
-OTHER = "other"
-"""The category of what stands in no column of Table 2."""
 
 
 class _Head(TypedDict):
@@ -143,7 +142,8 @@ class Outcomes:
 def members(labels: Sequence[str]) -> dict[str, list[int]]:
     """The instances of each category, by their places among the labels; each is in one."""
     found = categories(labels)
-    found[OTHER] = sorted(set(found.pop("overall")).difference(*found.values()))
+    del found["overall"]
+    found.setdefault(REST, [])
     return found
 
 

@@ -33,7 +33,7 @@ from pipeline.core.schema import (
     VERDICTS,
     candidate_row,
 )
-from pipeline.core.types import COLUMNS, Candidate, Span
+from pipeline.core.types import CATEGORIES, COLUMNS, Candidate, Span
 from pipeline.evaluate import stage as evaluate
 from pipeline.evaluate.settings import EvaluateSettings
 from pipeline.generate import stage as generate
@@ -191,7 +191,9 @@ def test_evaluate(trained: Path) -> None:
         PREDICTIONS, *(trained / "evaluation/predictions").glob("*"), without=("probability",)
     )
     metrics = read_json(trained / "evaluation/metrics.json")
-    check("evaluate", [made, [entry["accuracy"] for entry in metrics["runs"]]])
+    papers = ("overall", *CATEGORIES)  # further columns follow where a corpus has other labels
+    figures = [{name: entry["accuracy"][name] for name in papers} for entry in metrics["runs"]]
+    check("evaluate", [made, figures])
 
 
 def test_audit(tmp_path: Path) -> None:

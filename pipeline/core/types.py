@@ -22,8 +22,9 @@ trained, tuned or chosen on it."""
 USUAL_SPLITS = SPLITS[:3]
 """Those that counts always show."""
 
-REFERENCE_LABELS = ("NP", "VP", "ADJP", "ADVP", "PP", "SBAR", "S")
-"""Constituent labels a reference span may have (§5.1)."""
+REFERENCE_LABELS = ("NP", "VP", "ADJP", "ADVP", "PP", "SBAR", "S", "NML")
+"""Constituent labels a reference span may have: those of §5.1, and newer treebanks' noun phrases before
+a noun ("[bone marrow] and [muscle] cells"), which the Penn Treebank left without brackets."""
 
 UNDECIDED = "coordinator in raw text"
 """Why a sentence for which ``is_undecided_seed`` holds is no source: a structure that it has would go
@@ -42,7 +43,13 @@ CATEGORIES: dict[str, frozenset[str]] = {
     "PP": frozenset({"PP"}),
     "S, SBAR": frozenset({"S", "SBAR"}),
 }
-"""Columns of Table 2; every other label (UCP, QP, ...) counts in the overall figure only."""
+"""Columns of Table 2, and the labels of each."""
+
+REST = "other"
+"""The column of what stands in no other (UCP, QP, ...)."""
+
+FURTHER_CATEGORIES = {"NML": frozenset({"NML"}), REST: frozenset[str]()}
+"""Columns that follow those of Table 2 where there is something in them; all together sum to overall."""
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -211,6 +211,7 @@ def _name(system: System) -> str:
 
 def _tell(metrics: MetricsDocument, columns: Sequence[str]) -> None:
     counts = metrics["instances"]
+    columns = [*columns, *(name for name in counts if name not in columns)]
     named = {row["system"]: _name(System.of_row(row)) for row in metrics["runs"]}
     sizes = {row["labelled"]: _size(row) for row in metrics["summary"]}
     for annotated in dict.fromkeys(row["annotated"] for row in metrics["summary"]):

@@ -34,7 +34,7 @@ NO_TOKENS = "constituents not in the pool: no tokens, or a special token of the 
 NO_TREE = "sentences not in the pool: no tree of their words"
 NO_TAGS = "constituents not in the pool: no part of speech of their head"
 
-FORMAT = 2
+FORMAT = 3
 """Counts up when a pool is made or written in another way, so that older ones are not read."""
 
 ARRAYS = {

@@ -1,7 +1,7 @@
 """``conjoin ingest``: a corpus into ``sentences.parquet``, the draws of L, and its counts (§5.1)."""
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -25,6 +25,7 @@ from pipeline.core.parquet import write_rows
 from pipeline.core.schema import SENTENCES, sentence_row
 from pipeline.core.tally import Tally
 from pipeline.core.types import (
+    REFERENCE_LABELS,
     SPLITS,
     UNDECIDED,
     USUAL_SPLITS,
@@ -266,6 +267,18 @@ def _counts(sentences: list[Sentence]) -> IngestCard:
     }
 
 
+def _show_unmade(labels: Mapping[str, Mapping[str, int]], order: Sequence[str]) -> None:
+    """Say which of the evaluable instances have a label that no reference span can have."""
+    counts = {label: sum(found.get(label, 0) for found in labels.values()) for label in order}
+    unmade = {label: n for label, n in counts.items() if label not in REFERENCE_LABELS}
+    if unmade:
+        share = 100 * sum(unmade.values()) / sum(counts.values())
+        say(
+            f"no reference span has the label of {share:.1f} % of them, so generation makes none like them: "
+            + ", ".join(f"{label} {n:,}" for label, n in unmade.items())
+        )
+
+
 def _show(
     settings: IngestSettings,
     counts: IngestCard,
@@ -291,6 +304,7 @@ def _show(
             ("", *labels),
             [(label, *(labels[name].get(label, 0) for name in labels)) for label in order],
         )
+        _show_unmade(labels, order)
     table(
         "unlabelled seeds U",
         ("", "sentences"),

@@ -10,7 +10,7 @@ import io
 import logging
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -124,6 +124,21 @@ def training_tree(tree: Tree, words: Sequence[str], tags: Sequence[str] | None) 
     return text
 
 
+def _counted_by(meter: Meter) -> Callable[..., Iterator[Any]]:
+    """What stands in for stanza's bars: each update advances the meter, for an epoch can take a minute.
+
+    The bar of an epoch's updates has its number as ``postfix``, that over development trees has none.
+    """
+
+    def bar(items: Iterable[Any], **about: Any) -> Iterator[Any]:
+        for item in items:
+            yield item
+            if "postfix" in about:
+                meter.advance()
+
+    return bar
+
+
 @dataclass
 class _Evaluator:
     """What stanza's training loop asks for F1 after each epoch, in place of its Java bridge."""
@@ -180,7 +195,10 @@ def train_parser(
     vectors = torch.zeros(len(vocabulary), 1)
     _save_canonically({"vocab": vocabulary.state_dict(), "emb": vectors}, pretrain)
     write_text(folder / "resources.json", "{}\n")
-    with tempfile.TemporaryDirectory() as scratch, quiet(), Meter("parser epochs", epochs) as meter:
+    updates = -(-(per_epoch or len(trees)) // BATCH)
+    steps = epochs * (updates + 1)  # an epoch ends with a look at the development trees
+    with tempfile.TemporaryDirectory() as scratch, quiet(), Meter("parser", steps) as meter:
+        stanza_training.tqdm = _counted_by(meter)
         saved = Path(scratch, MODEL)
         args = _arguments(pretrain, saved, epochs=epochs, hidden=hidden, tagged=tagged, seed=seed)
         # left at 0 stanza takes all; its own default is 5,000 trees, however few there are

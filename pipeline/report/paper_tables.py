@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pipeline.core.comparison import Comparison
 from pipeline.core.markdown import percent, points
 from pipeline.core.runs import System
-from pipeline.core.types import CATEGORIES, CRITERIA
+from pipeline.core.types import CRITERIA
 from pipeline.report.comparisons import interval
 from pipeline.report.markdown import Table, TableRow
 from pipeline.report.prose import Fact
@@ -44,8 +44,8 @@ def accuracy_table(metrics: Metrics, labelled: int) -> Table:
     block = metrics.block(labelled)
     shown = [result for result in block if result.system.variation is None] or block
     gains = metrics.gains(shown)
-    values: list[_Value] = [_column(name) for name in ("overall", *CATEGORIES)]
-    heads = [f"{name} ({metrics.instances[name]:,})" for name in ("overall", *CATEGORIES)]
+    values: list[_Value] = [_column(name) for name in metrics.columns]
+    heads = [f"{name} ({metrics.instances[name]:,})" for name in metrics.columns]
     rows = [
         _with_gain(row, 1, gains.get(result.system)) if gains else row
         for row, result in zip(_rows(shown, short_name, values), shown, strict=True)
@@ -57,6 +57,7 @@ def accuracy_table(metrics: Metrics, labelled: int) -> Table:
         names=2,
         note=Fact(
             "notes.accuracy",
+            rest=metrics.rest,
             rivals=_rivals(metrics, shown) if gains else [],
             resampled=metrics.resampled,
             unfiltered=_unfiltered([result.system for result in shown]),
@@ -175,7 +176,7 @@ def criteria_table(metrics: Metrics, labelled: int) -> Table:
 
 
 def _column(name: str) -> _Value:
-    return lambda r: (r.mean[name], r.sd[name])
+    return lambda r: (r.mean.get(name), r.sd.get(name))
 
 
 def _with_gain(row: TableRow, at: int, gain: Comparison | None) -> TableRow:

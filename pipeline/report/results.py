@@ -14,7 +14,7 @@ from pipeline.core.comparison import Comparison
 from pipeline.core.documents import read_json
 from pipeline.core.families import FAMILY_FACTS, family_of, is_model_name, papers_families
 from pipeline.core.runs import ALONE, ANY, ELSE, NO_AUGMENTATION, NO_GENERATOR, TOGETHER, System
-from pipeline.core.types import CRITERIA
+from pipeline.core.types import CATEGORIES, CRITERIA, FURTHER_CATEGORIES, REST
 
 VARIATIONS = {"no-filter": "− filtering", "self-train": "− sync + self-train"}
 """The paper's variations → their row in Table 3; others are this project's own."""
@@ -249,7 +249,7 @@ Level = tuple[tuple[str, ...], ...]
 class Result:
     """One system at one |L|: fractions in [0, 1], or None where undefined, over seeds.
 
-    ``mean`` and ``sd`` have the keys ``overall`` and ``CATEGORIES``; ``criteria`` gives
+    ``mean`` and ``sd`` have the keys ``overall``, ``CATEGORIES`` and further columns; ``criteria`` gives
     (mean, sd) for each of ``CRITERIA``; ``by_seed`` the overall accuracy of each run. ``level`` is what its
     row must have in common with others to be compared, and ``annotated`` says it in words.
     """
@@ -346,6 +346,18 @@ class Metrics:
             full=frozenset(e["labelled"] for e in document["summary"] if e.get("draw") == FULL),
             resampled=document.get("resampled", "instances"),
         )
+
+    @property
+    def columns(self) -> list[str]:
+        """Of tables: overall, those of Table 2, and further ones that have instances."""
+        further = (name for name in FURTHER_CATEGORIES if self.instances.get(name))
+        return ["overall", *CATEGORIES, *further]
+
+    @property
+    def rest(self) -> float:
+        """The share of instances whose label has no column of its own, in [0, 1]."""
+        every, *named = (self.instances[name] for name in self.columns if name != REST)
+        return 1 - sum(named) / every if every else 0.0
 
     @property
     def sizes(self) -> list[int]:

@@ -176,7 +176,7 @@ class Judged:
     """What rows of predictions come to.
 
     Attributes:
-        figures: in [0, 1] by ``Evaluation.columns``; None where there is no instance.
+        figures: in [0, 1] by the columns of ``Evaluation.sizes``; None where there is no instance.
         criteria: other figures of the same predictions, by name.
         unscored: instances of which the model could say nothing; they count as wrong.
         counts: right, said and there of each instance by group, ``[instances, groups, 3]``: what
@@ -197,7 +197,8 @@ class Evaluation(ABC, Generic[I]):
 
     Attributes:
         schema: of the rows of predictions.
-        columns: names of the figures in tables; ``overall`` is the one that systems are compared by.
+        columns: names of the figures that tables always have; ``overall`` is the one that systems are
+            compared by.
     """
 
     schema: ClassVar[pa.Schema]
@@ -221,7 +222,7 @@ class Evaluation(ABC, Generic[I]):
 
     @abstractmethod
     def sizes(self, instances: Sequence[I]) -> Mapping[str, int]:
-        """How many instances each column is of."""
+        """How many instances each column is of: those of ``columns``, and further ones that have some."""
 
     @abstractmethod
     def rows(self, model: Any, instances: Sequence[I], batch_tokens: int) -> Sequence[Row]:

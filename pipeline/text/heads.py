@@ -25,7 +25,7 @@ def head_tag(label: str, tags: Sequence[str]) -> str:
     """
     if label in ("VP", "S"):
         return _first(tags, _VERBS)
-    if label == "NP":
+    if label in ("NP", "NML"):
         found = _last_noun(tags)
         return _first(tags, _NOUNS) if found is None else tags[found]
     if label in ("ADJP", "ADVP"):

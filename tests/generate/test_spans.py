@@ -51,6 +51,13 @@ def test_unary_chain_takes_the_topmost_label_once() -> None:
     assert len(spans) == 5
 
 
+def test_a_newer_treebanks_modifiers_can_be_references() -> None:
+    """What stands before a noun is NML there: "[bone marrow] and [muscle] cells" can be made of it."""
+    words = ("We", "saw", "bone", "marrow", "cells", ".")
+    tree = "(S (NP (PRP We)) (VP (VBD saw) (NP (NML (NN bone) (NN marrow)) (NNS cells))) (. .))"
+    assert (Span(2, 4), "NML") in constituent_spans(words, parse_tree(tree))
+
+
 @pytest.mark.parametrize(
     ("word", "tag", "of_place"),
     [

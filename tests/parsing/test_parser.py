@@ -12,6 +12,7 @@ from stanza.models.constituency import parser_training as stanza_training
 from stanza.models.constituency.parse_tree import Tree as StanzaTree
 from stanza.models.constituency.tree_reader import read_trees
 
+from pipeline.core import console
 from pipeline.core.errors import InputError, ModelError
 from pipeline.parsing import parser as parser_module
 from pipeline.parsing.parser import Parser, load_parser
@@ -83,6 +84,17 @@ def test_equal_runs_write_equal_bytes(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="--tags treebank"):
         tagged.parse([["A", "word"]])
     assert len(tagged.parse([["A", "word"]], [["DT", "NN"]])) == 1
+
+
+def test_training_says_how_far_it_is_within_an_epoch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An epoch of many trees takes longer than anybody waits for a sign of life."""
+    monkeypatch.setattr(console, "_EVERY", 0.0)
+    trees = [f"(ROOT (S (XX w{number}) (XX b)))" for number in range(25)]
+    train_parser(tmp_path, trees, trees[:1], epochs=2, hidden=8, tagged=False, seed=0)
+    done = [line.split()[1] for line in capsys.readouterr().err.splitlines() if "[parser]" in line]
+    assert done == [f"{n}/8" for n in range(1, 9)]
 
 
 def test_an_epoch_may_be_a_part_of_the_trees(

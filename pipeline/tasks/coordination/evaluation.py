@@ -1,4 +1,4 @@
-"""Coordination predicted and judged: whole, outer, inner and exact, by the categories of Table 2."""
+"""Coordination predicted and judged: whole, outer, inner and exact, by category."""
 
 from collections.abc import Sequence
 from pathlib import Path

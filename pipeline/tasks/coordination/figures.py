@@ -17,8 +17,18 @@ wrong under all criteria; it is never left out of the count.
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from pipeline.core.types import CATEGORIES, CRITERIA, Coordination, Span
+from pipeline.core.types import (
+    CATEGORIES,
+    CRITERIA,
+    FURTHER_CATEGORIES,
+    REST,
+    Coordination,
+    Span,
+)
 
+_COLUMN = {
+    label: name for name, labels in (CATEGORIES | FURTHER_CATEGORIES).items() for label in labels
+}
 _SEPARATORS = frozenset({",", ";", ":", "-", "--", "–", "—", "..."})
 
 
@@ -66,20 +76,21 @@ def accuracy(verdicts: Iterable[bool]) -> float | None:
 
 
 def categories(labels: Sequence[str]) -> dict[str, list[int]]:
-    """Which instances stand in each column of Table 2: ``overall`` and then ``CATEGORIES``.
+    """Which instances stand in each column: ``overall``, those of Table 2, and further ones that have any.
 
-    Minor labels (UCP, QP, ...) are in ``overall`` only.
+    Each instance is in ``overall`` and in one more.
     """
-    columns = {"overall": list(range(len(labels)))}
-    for name, members in CATEGORIES.items():
-        columns[name] = [index for index, label in enumerate(labels) if label in members]
-    return columns
+    found: dict[str, list[int]] = {name: [] for name in (*CATEGORIES, *FURTHER_CATEGORIES)}
+    for index, label in enumerate(labels):
+        found[_COLUMN.get(label, REST)].append(index)
+    shown = {name: those for name, those in found.items() if those or name in CATEGORIES}
+    return {"overall": list(range(len(labels))), **shown}
 
 
 def accuracy_by_category(
     labels: Sequence[str], verdicts: Sequence[bool]
 ) -> Mapping[str, float | None]:
-    """Accuracy in each column of Table 2; None where it has no instance."""
+    """Accuracy in each column of ``categories``; None where it has no instance."""
     return {
         name: accuracy(verdicts[index] for index in members)
         for name, members in categories(labels).items()

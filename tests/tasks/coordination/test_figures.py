@@ -4,7 +4,12 @@ import pytest
 
 from pipeline.core.comparison import mean_sd
 from pipeline.core.types import CRITERIA, Coordination, Span
-from pipeline.tasks.coordination.figures import accuracy_by_category, as_conjuncts, judge
+from pipeline.tasks.coordination.figures import (
+    accuracy_by_category,
+    as_conjuncts,
+    categories,
+    judge,
+)
 
 WORDS = "he sells old lamps , and new chairs today".split()  # noqa: SIM905 - reads as a sentence
 PAIR = Coordination(5, "and", "NP", (Span(2, 4), Span(6, 8)))
@@ -52,12 +57,23 @@ def test_no_prediction_is_wrong() -> None:
     assert right(PAIR) == []
 
 
+TABLE_2 = {"NP, NX": None, "ADJP, ADVP": None, "VP": None, "PP": None, "S, SBAR": None}
+
+
 def test_columns_of_table_2() -> None:
-    """NX counts with NP, minor labels overall only, a column without instances has no accuracy."""
-    labels = ["NP", "NX", "VP", "UCP"]
-    assert accuracy_by_category(labels, [True, False, True, True]) == {
-        "overall": 0.75, "NP, NX": 0.5, "ADJP, ADVP": None, "VP": 1.0, "PP": None, "S, SBAR": None,
-    }  # fmt: skip
+    """NX counts with NP, and a column without instances has no accuracy."""
+    found = accuracy_by_category(["NP", "NX", "VP"], [True, False, True])
+    assert found == {"overall": 2 / 3, **TABLE_2, "NP, NX": 0.5, "VP": 1.0}
+
+
+def test_other_labels_have_columns_behind_those_of_table_2() -> None:
+    """A newer treebank's NML its own, the rest one together; every instance is in one column."""
+    labels = ["QP", "NML", "VP", "UCP", "NML"]
+    found = accuracy_by_category(labels, [True, False, True, False, True])
+    assert found == {"overall": 0.6, **TABLE_2, "VP": 1.0, "NML": 0.5, "other": 0.5}
+    assert list(found) == ["overall", *TABLE_2, "NML", "other"]
+    counts = {name: len(places) for name, places in categories(labels).items()}
+    assert counts.pop("overall") == sum(counts.values()) == 5
 
 
 def test_mean_and_sample_sd() -> None:
