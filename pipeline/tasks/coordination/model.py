@@ -26,14 +26,15 @@ from pipeline.models.checkpoint_files import (
     shapes_in,
 )
 from pipeline.models.loading import (
+    check_vocabulary,
     length_limit,
     load_config,
-    load_encoder,
     load_tokenizer,
     loading,
     new_encoder,
 )
 from pipeline.models.optim import evaluating
+from pipeline.models.roles import ENCODER, load_encoder, misfit
 from pipeline.models.words import BATCH_TOKENS, TOO_LONG, WordEncoding, represent
 from pipeline.tasks.coordination.examples import CoordinationExample, instances, obstacle
 from pipeline.tasks.coordination.scorer import EndpointScorer, batches
@@ -199,6 +200,8 @@ class CoordinationPredictor(Model[CoordinationExample]):
         card = _read_card(folder)
         where = str(folder)
         config, tokenizer = load_config(where), load_tokenizer(where)
+        if not ENCODER.takes(config):
+            raise misfit(where, config, ENCODER)
         sizes = card["mlp_hidden"], card["dropout"]
         with loading(where, "a predictor"):
             # First without memory: whatever the configuration says is only compared.
@@ -208,6 +211,7 @@ class CoordinationPredictor(Model[CoordinationExample]):
             predictor = cls(new_encoder(config), tokenizer, *sizes)
             predictor.load_state_dict(load_file(folder / _WEIGHTS))
         check_finite(predictor, where)
+        check_vocabulary(where, made.encoder, tokenizer, special=True)
         return predictor.eval()
 
     def forward(
