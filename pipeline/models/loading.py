@@ -382,14 +382,18 @@ def check_vocabulary(
         )
 
 
-def load_tokenizer(where: str) -> PreTrainedTokenizerBase:
+def load_tokenizer(where: str, **options: Any) -> PreTrainedTokenizerBase:
     """The fast tokenizer of a checkpoint.
+
+    Args:
+        where: what to hand to ``from_pretrained``.
+        options: for the library.
 
     Raises:
         ModelError: there is none, or it does not work.
     """
     with loading(where, "a tokenizer"):
-        tokenizer: PreTrainedTokenizerBase = from_pretrained(AutoTokenizer, where)
+        tokenizer: PreTrainedTokenizerBase = from_pretrained(AutoTokenizer, where, **options)
         tokenizer("a")  # a setting of another type is noticed when it first works
         if backend := getattr(tokenizer, "backend_tokenizer", None):
             # A file may bring cutting and filling up to a length, as for vectors of sentences.

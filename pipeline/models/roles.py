@@ -42,7 +42,7 @@ from pipeline.models.loading import (
     load_partly,
     load_tokenizer,
 )
-from pipeline.models.tokenizers import cut_as_in_text
+from pipeline.models.tokenizers import cut_as_in_text, cuts_as_in_text
 
 _TOLERANCE = 0.1
 """Of a probability: far above what rounding does even in bf16."""
@@ -59,7 +59,7 @@ class Role(ABC):
         factory: the library's auto class that loads one.
         spared: beginning of the names of weights that may be missing; "": none.
         both_sides: whether a token must see those on either side of it.
-        any_words: whether the words of any text are given to it one by one, special tokens among them.
+        any_words: whether it is given the words of any text, which may be written like special tokens.
     """
 
     name: ClassVar[str]
@@ -241,6 +241,11 @@ class Encoder(Role):
         """Whether it has no decoder beside the encoder."""
         return not config.is_encoder_decoder
 
+    def prepare_tokenizer(self, where: str, tokenizer: PreTrainedTokenizerBase) -> None:
+        """Make it cut words that are given one by one as it cuts them in running text."""
+        del where
+        cut_as_in_text(tokenizer)
+
     @torch.inference_mode()
     def check_working(
         self, where: str, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase
@@ -266,9 +271,26 @@ class Encoder(Role):
             raise _one_sided(where, model.config, self)
 
 
-MASKED_LM, SEQ2SEQ, ENCODER = MaskedLM(), EncoderDecoder(), Encoder()
+class KeptEncoder(Encoder):
+    """An encoder beside what learned with it: it reads as it did then, whatever is asked of others now."""
 
-ROLES: tuple[Role, ...] = (MASKED_LM, SEQ2SEQ, ENCODER)
+    both_sides = False
+    any_words = False
+
+    def prepare_tokenizer(self, where: str, tokenizer: PreTrainedTokenizerBase) -> None:
+        """It is as it was saved."""
+
+    def check_working(
+        self, where: str, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase
+    ) -> None:
+        """It did."""
+
+
+MASKED_LM, SEQ2SEQ, ENCODER, KEPT_ENCODER = (
+    MaskedLM(), EncoderDecoder(), Encoder(), KeptEncoder()
+)  # fmt: skip
+
+ROLES: tuple[Role, ...] = (MASKED_LM, SEQ2SEQ, ENCODER, KEPT_ENCODER)
 """Each role that there is."""
 
 
@@ -316,14 +338,24 @@ def load_role(
     return model, tokenizer, lacking
 
 
-def load_encoder(where: str) -> LanguageModel:
+def load_encoder(where: str, role: Encoder = ENCODER) -> LanguageModel:
     """A bare Transformer encoder in fp32, for a predictor or parser, and its tokenizer.
 
     Raises:
         ModelError: as ``load_role``.
     """
-    model, tokenizer, _ = load_role(ENCODER, where)
+    model, tokenizer, _ = load_role(role, where)
     return model, tokenizer
+
+
+def words_fact(where: str, **given: Any) -> dict[str, str]:
+    """For a fingerprint: how an encoder's words are cut, where an earlier version cut them otherwise.
+
+    Args:
+        where: the encoder.
+        given: what that version gave the tokenizer.
+    """
+    return {} if cuts_as_in_text(load_tokenizer(where, **given)) else {"words": "as in text"}
 
 
 def _checked(
@@ -337,8 +369,6 @@ def _checked(
         raise _one_sided(where, config, role)
     check_files(where)
     tokenizer = load_tokenizer(where)
-    if role.any_words:
-        cut_as_in_text(tokenizer)
     role.prepare_tokenizer(where, tokenizer)
     model, missing = load_partly(role.factory, where, role.name, dtype, weights=weights)
     lacking = role.lacks_head(model, missing)

@@ -176,6 +176,8 @@ def cuts_as_in_text(tokenizer: PreTrainedTokenizerBase) -> bool:
     Those of word pieces and sentencepiece have; byte-level BPE has a token of its own for a word after a
     blank, and other, smaller ones for the same letters without.
     """
+    if not _is_byte_level(tokenizer):
+        return True
     alone = tokenizer(list(_RUNNING), is_split_into_words=True, add_special_tokens=False)
     # The first one, which nothing stands before, is left out.
     text = tokenizer(" ".join(_RUNNING), add_special_tokens=False)
@@ -184,15 +186,19 @@ def cuts_as_in_text(tokenizer: PreTrainedTokenizerBase) -> bool:
     return found[len(found) - len(later) :] == later
 
 
+def _is_byte_level(tokenizer: PreTrainedTokenizerBase) -> bool:
+    return "ByteLevel" in repr(tokenizer.backend_tokenizer.pre_tokenizer)
+
+
 def cut_as_in_text(tokenizer: PreTrainedTokenizerBase) -> None:
     """Let a byte-level tokenizer put a blank before each word that it is given by itself.
 
     Any other is left as it is. The change is saved with the tokenizer.
     """
+    if cuts_as_in_text(tokenizer):
+        return
     backend: Any = tokenizer.backend_tokenizer
     steps = backend.pre_tokenizer
-    if "ByteLevel" not in repr(steps) or cuts_as_in_text(tokenizer):
-        return
     if isinstance(steps, pre_tokenizers.ByteLevel):
         steps.add_prefix_space = True
         tokenizer.init_kwargs["add_prefix_space"] = True  # of which some classes make it anew

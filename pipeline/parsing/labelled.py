@@ -22,8 +22,8 @@ from pipeline.core.fingerprint import Fingerprint, versions_of
 from pipeline.core.schema import read_sentences
 from pipeline.core.settings import ParserSettings
 from pipeline.core.types import Sentence, is_unlabelled_seed
-from pipeline.models.loading import identity
 from pipeline.parsing.annotated import learned
+from pipeline.parsing.encoders import encoder_inputs
 from pipeline.parsing.making import ALGORITHM, ENCODERS, ensure_trained, made_by_one, parser_output
 from pipeline.parsing.taught import Taught
 
@@ -67,7 +67,7 @@ class LabelledParser:
             inputs={
                 "sentences": sha256_of(self.corpus / SENTENCES_FILE),
                 "draw": sha256_of(draw),
-                "encoder": self.encoder and identity(self.encoder),
+                **(encoder_inputs(self.encoder) if self.encoder else {"encoder": None}),
                 **(self.taught.inputs() if self.taught else {}),
             },
             algorithm=ALGORITHM,

@@ -137,6 +137,7 @@ def _train(  # noqa: PLR0917 - called once, in the order of what it is made of
 ) -> ParserCard:
     tagged = settings.tags == "treebank"
     own = {sentence.sentence_id for sentence in (*train, *dev)}
+    words = None if encoder is None else words_encoder(encoder)  # before another parser's hours
     taught_trees = (
         [training_tree(tree, words, None) for words, tree in taught(own)] if taught else []
     )
@@ -148,14 +149,15 @@ def _train(  # noqa: PLR0917 - called once, in the order of what it is made of
         hidden=settings.parser_hidden,
         tagged=tagged,
         seed=settings.seed,
-        encoder=None if encoder is None else words_encoder(encoder),
+        encoder=words,
         encoder_rate=settings.parser_lm_rate,
     )
     roots = {parse_tree(s.tree or "").label() for s in train}
     wrapper = roots.pop() if len(roots) == 1 and roots <= {"S1", "ROOT", "TOP"} else None
     parser = load_parser(str(folder / MODEL))
-    words, tags = [sentence.words for sentence in dev], tags_for(parser, dev)
-    guess = parser.parse(words, tags, at_once=settings.batch_size)
+    guess = parser.parse(
+        [sentence.words for sentence in dev], tags_for(parser, dev), at_once=settings.batch_size
+    )
     training: ParserTraining = {
         "trees": len(train),
         "dev_trees": len(dev),

@@ -22,6 +22,7 @@ from pipeline.core.errors import InputError, ModelError
 from pipeline.core.files import sha256_of
 from pipeline.core.names import is_plain_name
 from pipeline.core.types import Sentence
+from pipeline.models.roles import KEPT_ENCODER
 from pipeline.parsing.encoders import ENCODER, given_to_stanza, words_encoder
 from pipeline.parsing.tagging import TAGGER, Tagger
 from pipeline.parsing.training import PRETRAIN, ROOT, quiet
@@ -203,7 +204,7 @@ def _from_file(path: Path) -> Parser:
         if beside is not None or own.is_dir():
             named = _named_elsewhere(path)
             if named.get("bert_model") == ENCODER and own.is_dir():
-                encoder = words_encoder(str(own))
+                encoder = words_encoder(str(own), KEPT_ENCODER)
                 del named["bert_model"]
             if beside is not None:
                 _require_alone(path, named)

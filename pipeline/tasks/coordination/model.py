@@ -12,7 +12,7 @@ from typing import NotRequired, Self, cast
 import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
-from transformers import PretrainedConfig, PreTrainedTokenizerBase
+from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 from typing_extensions import TypedDict
 
 from pipeline.core.disk import disk_faults
@@ -211,7 +211,7 @@ class CoordinationPredictor(Model[CoordinationExample]):
             predictor = cls(new_encoder(config), tokenizer, *sizes)
             predictor.load_state_dict(load_file(folder / _WEIGHTS))
         check_finite(predictor, where)
-        check_vocabulary(where, made.encoder, tokenizer, special=True)
+        check_vocabulary(where, cast(PreTrainedModel, made.encoder), tokenizer, special=True)
         return predictor.eval()
 
     def forward(
