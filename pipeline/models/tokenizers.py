@@ -201,7 +201,9 @@ def cut_as_in_text(tokenizer: PreTrainedTokenizerBase) -> None:
     steps = backend.pre_tokenizer
     if isinstance(steps, pre_tokenizers.ByteLevel):
         steps.add_prefix_space = True
-        tokenizer.init_kwargs["add_prefix_space"] = True  # of which some classes make it anew
+        # From these some classes make it anew.
+        tokenizer.init_kwargs["add_prefix_space"] = True
+        tokenizer.add_prefix_space = True
     else:
         before = [backend.normalizer] if backend.normalizer else []
         backend.normalizer = normalizers.Sequence([*before, normalizers.Prepend(" ")])
