@@ -2,7 +2,7 @@
 
 Every option that takes a model has it checked for a role before any work: ``check_role`` looks at
 configuration, files, names and shapes of the weights and at the tokenizer; ``load_role`` does so as it loads,
-and tries the model on a few tokens. Another role is a class here and its line in ``ROLES``.
+and tries the model on a few tokens. Another role is a class here, and its line below them.
 """
 
 from abc import ABC, abstractmethod
@@ -286,12 +286,10 @@ class KeptEncoder(Encoder):
         """It did."""
 
 
-MASKED_LM, SEQ2SEQ, ENCODER, KEPT_ENCODER = (
-    MaskedLM(), EncoderDecoder(), Encoder(), KeptEncoder()
-)  # fmt: skip
-
-ROLES: tuple[Role, ...] = (MASKED_LM, SEQ2SEQ, ENCODER, KEPT_ENCODER)
-"""Each role that there is."""
+MASKED_LM = MaskedLM()
+SEQ2SEQ = EncoderDecoder()
+ENCODER = Encoder()
+KEPT_ENCODER = KeptEncoder()
 
 
 def misfit(where: str, config: PretrainedConfig, role: Role, remedy: str = "") -> ModelError:
