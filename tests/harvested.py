@@ -1,6 +1,6 @@
 """A small corpus of the embedded world to harvest, and a parser that knows its trees."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -53,13 +53,24 @@ def without_gold(sentence: Sentence) -> Sentence:
     return replace(sentence, tree=None, tags=None, coordinations=())
 
 
-def knowing(monkeypatch: pytest.MonkeyPatch, sentences: Iterable[Sentence] = COORDINATED) -> None:
-    """Put a parser in the place of any other that has the gold trees of some sentences by heart."""
+def knowing(
+    monkeypatch: pytest.MonkeyPatch,
+    sentences: Iterable[Sentence] = COORDINATED,
+    others: Mapping[tuple[str, ...], Any] | None = None,
+) -> None:
+    """Put a parser in the place of any other that has the gold trees of some sentences by heart.
+
+    Args:
+        monkeypatch: puts it there.
+        sentences: whose trees it knows.
+        others: stanza's trees of some words that it takes instead.
+    """
     known = {s.words: training_tree(parse_tree(s.tree or ""), s.words, s.tags) for s in sentences}
 
     def run(texts: Sequence[Sequence[str]], _: Any) -> list[Any]:
         trees = [known.get(tuple(words)) for words in texts]
-        return [tree and read_trees(tree, use_tqdm=False)[0] for tree in trees]
+        found = [tree and read_trees(tree, use_tqdm=False)[0] for tree in trees]
+        return [(others or {}).get(tuple(w), tree) for w, tree in zip(texts, found, strict=True)]
 
     parser = Parser("knowing", run, needs_tags=False, wrapper="S1")
     monkeypatch.setattr(natural_text, "corpus_parser", lambda _: parser)

@@ -68,6 +68,7 @@ class Meter:
         self._done = self._first = first
         self._note = ""
         self._begun = self._spoke = time.monotonic()
+        self._moved: float | None = None  # when the first of it was done
         self._bar: Progress | None = None
         if _err.is_terminal:
             self._bar = Progress(
@@ -96,6 +97,10 @@ class Meter:
         """Report ``count`` more units done, with an optional short note (loss, rate)."""
         self.at(self._done + count, note)
 
+    def note(self, text: str) -> None:
+        """Report what goes on before another unit of work is done."""
+        self.at(self._done, text)
+
     @property
     def rate(self) -> float:
         """Units done per second since the display began."""
@@ -109,6 +114,8 @@ class Meter:
     def at(self, done: int, note: str | None = None) -> None:
         """Report ``done`` units done in all."""
         self._done = done
+        if self._moved is None and done > self._first:
+            self._moved = time.monotonic()
         self._note = self._note if note is None else one_line(note)
         if self._bar:
             self._bar.update(self._task, completed=done, note=self._note)
@@ -118,8 +125,12 @@ class Meter:
     def _line(self) -> None:
         now = time.monotonic()
         self._spoke, elapsed, rate = now, now - self._begun, self.rate
-        left = (self._total - self._done) / rate if rate else 0.0
-        text = f"[{self._what}] {self._done}/{self._total}  {elapsed:.0f} s, {left:.0f} s left"
+        text = f"[{self._what}] {self._done}/{self._total}  {elapsed:.0f} s"
+        # The first of many that come at once say nothing of the speed.
+        if self._moved is not None and now - self._moved >= _EVERY / 2:
+            text += f", {(self._total - self._done) / rate:.0f} s left"
+        elif self._done == self._total:
+            text += ", 0 s left"
         print(text + (f"  {self._note}" if self._note else ""), file=sys.stderr, flush=True)
 
 

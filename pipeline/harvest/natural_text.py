@@ -15,6 +15,7 @@ import torch
 
 from pipeline.core.annotation import Annotation
 from pipeline.core.cards.parser import ParserCard
+from pipeline.core.console import warn
 from pipeline.core.corpus_folder import SENTENCES_FILE, draw_file, units_of
 from pipeline.core.documents import read_json
 from pipeline.core.draws import read_draw
@@ -43,6 +44,7 @@ from pipeline.parsing.card import (
     loaded_from,
     parser_identity,
 )
+from pipeline.parsing.levels import TOO_DEEP
 from pipeline.parsing.parser import CARD, REMEDY, Parsed, tags_for
 from pipeline.text.coordinations import UNWORDED, is_worded, ptb_coordinations, with_clear_tags
 from pipeline.text.natural import join_words
@@ -91,7 +93,7 @@ class NaturalTextSource:
                 return False
             return True
 
-        self._rows, self.sizes = units_of(self._source, wanted, settings.unit)
+        self._rows, self.sizes = units_of(self._source, wanted, settings.unit, settings.limit)
         if not self._rows:
             reasons = ", ".join(f"{count:,} {what}" for what, count in left_out.items() if count)
             raise InputError(
@@ -101,6 +103,9 @@ class NaturalTextSource:
         self.notes = left_out
         trained = {"tags", "parser_epochs", "parser_hidden", "parser_lm", "parser_lm_rate"}
         inert = trained if own else set[str]()
+        inert |= {"parser_patience"}  # the parser that it makes has a checksum
+        if settings.limit is None:  # which leaves rows as they were before there was one
+            inert |= {"limit"}
         if not settings.parser_lm_rate:  # as they were before an encoder could learn
             inert |= {"parser_lm_rate"}
         if settings.trees is None:  # which leaves rows as they were before trees had names
@@ -152,6 +157,8 @@ class NaturalTextSource:
             tags = tags_for(parser, sentences)
             outcomes = parser.outcomes(words, tags, at_once=size, on_batch=on_batch)
             for sentence, parsed in zip(sentences, outcomes, strict=True):
+                if parsed.reason == TOO_DEEP:  # so rare, and so strange, that one wants to see it
+                    warn(f"sentence {sentence.sentence_id} is left out: its parse is {TOO_DEEP}")
                 rows += rows_of(sentence, parsed, notes)
             return rows, dict(notes)
 

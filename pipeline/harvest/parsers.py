@@ -40,7 +40,10 @@ def _of_l(settings: HarvestSettings) -> Path:
     encoder = None
     if settings.parser_lm is not None:
         encoder = locate_encoder(settings.parser_lm, settings.corpus, settings.seed)
-    parser = LabelledParser(folder, settings.corpus, settings.labelled, settings, encoder)
+    parser = LabelledParser(
+        folder, settings.corpus, settings.labelled, settings, encoder,
+        patience=settings.parser_patience,
+    )  # fmt: skip
     if not settings.dry_run:
         parser.ensure()
     elif not parser.is_current():

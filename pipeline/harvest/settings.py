@@ -38,12 +38,21 @@ class HarvestSettings(SourceSettings, ParserSettings):
         "harvested sentences too.",
     )
     parser_epochs: int = Field(30, ge=1, description="labelled: passes over the trees.")
+    parser_patience: int = Field(
+        5,
+        ge=0,
+        description="labelled: it ends after so many epochs that are no better than the best, by F1 on L's "
+        "validation trees; 0: it has them all.",
+    )
     parser_hidden: int = Field(64, ge=8, le=65_536, description="labelled: hidden size.")
     parser_lm: str | None = Field(
         None,
         min_length=1,
         description="labelled: encoder whose layers the parser reads; bert: CORPUS/models/bert; a folder in "
         "the corpus, any folder, or a hub name; unset: it learns words from L's trees alone.",
+    )
+    limit: int | None = Field(
+        None, ge=1, description="Harvest only the first so many sentences with a coordinator."
     )
     unit: int = Field(1024, ge=1, description="Sentences per work unit; one unit is one shard.")
     out: Path | None = Field(

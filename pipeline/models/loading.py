@@ -59,9 +59,13 @@ _RECORDS = frozenset({RECORD, CHECKPOINT_RECORD, "history.jsonl", "pretrain.json
 _HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?(@.+)?")
 """``name`` or ``owner/name``, either with a revision."""
 
+_CHUNK = "chunk_size_feed_forward"
+
 _LONGEST = 160  # characters of what a library says
 
 _SPARE_ROWS = 1000  # of a table of embeddings, beyond the tokens: sizes are rounded, mT5's by 12
+
+_CHECKPOINT = "name the folder of a Hugging Face checkpoint: config.json, safetensors and tokenizer"
 
 READY = "ready.json"
 """File in a model folder that names the model to use: a ``ReadyCard``."""
@@ -83,13 +87,15 @@ def locate(
         passed: folders that named this one as the model to use.
 
     Raises:
-        ModelError: a path that looks local does not exist or holds no model, the name is neither a
-            folder's nor such as the hub has, or folders name one another in a circle.
+        ModelError: a path that looks local does not exist or holds no model, it is a file, the name is
+            neither a folder's nor such as the hub has, or folders name one another in a circle.
         InputError: a ``ready.json`` names no model.
     """
     inside = corpus / name if corpus else None
     folder = inside if inside is not None and inside.is_dir() else Path(name)
     if not folder.is_dir():
+        if folder.is_file():
+            raise ModelError("a file, where a model is a folder", path=folder, remedy=_CHECKPOINT)
         if folder.parts[-3:-1] == ("data", "models") and folder.name in checkpoints():
             raise ModelError(
                 "no such model folder",
@@ -123,6 +129,10 @@ def locate(
         )
         return locate(ready["name"], corpus, passed=passed | {here})
     if not (folder / "config.json").is_file():
+        if any(folder.glob("*.gguf")):
+            raise ModelError(
+                "only a .gguf here, which is not read", path=folder, remedy=_CHECKPOINT
+            )
         raise ModelError("no config.json here", path=folder, remedy="run `conjoin pretrain` again")
     return str(folder)
 
@@ -266,12 +276,17 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 def load_config(where: str) -> PretrainedConfig:
     """The configuration of a checkpoint.
 
+    Cutting a layer's input into chunks is switched off: it saves memory, changes nothing else, and stops at
+    a length that the chunk does not divide.
+
     Raises:
         ModelError: it is not there, broken, or of an architecture the library does not know.
     """
     with loading(where, "a model"):
         config: PretrainedConfig = from_pretrained(AutoConfig, where)
         check_config(where, config)
+    if getattr(config, _CHUNK, 0):
+        setattr(config, _CHUNK, 0)
     return config
 
 
@@ -288,7 +303,7 @@ def check_files(where: str) -> None:
 
 
 def load_partly(
-    factory: Any, where: str, role: str, dtype: torch.dtype
+    factory: Any, where: str, role: str, dtype: torch.dtype, *, weights: bool = True
 ) -> tuple[PreTrainedModel, list[str]]:
     """What ``factory.from_pretrained`` makes of a checkpoint, and the names of the weights that it lacks.
 
@@ -297,6 +312,7 @@ def load_partly(
         where: what to hand to it.
         role: what the model is to be, for the message.
         dtype: number format of the weights.
+        weights: whether they are read; if not, the model has their names and shapes.
 
     Returns:
         The model, in which those weights are random, and their names in order.
@@ -304,7 +320,7 @@ def load_partly(
     Raises:
         ModelError: it cannot be loaded, its weights are not safetensors, or some are no numbers.
     """
-    load_config(where)
+    config = load_config(where)
     check_files(where)
     # The library would report at length which weights are left over, which is expected.
     before = transformers_logging.get_verbosity()
@@ -314,33 +330,14 @@ def load_partly(
             # safetensors only: loading pickled weights runs code that came with them.
             model: PreTrainedModel
             model, info = from_pretrained(
-                factory, where, dtype=dtype, use_safetensors=True, output_loading_info=True
-            )
+                factory, where, config=config, dtype=dtype, use_safetensors=True,
+                output_loading_info=True, device_map=None if weights else "meta",
+            )  # fmt: skip
     finally:
         transformers_logging.set_verbosity(before)
-    check_finite(model, where)
+    if weights:
+        check_finite(model, where)
     return model, sorted(info["missing_keys"])
-
-
-def load_weights(
-    factory: Any, where: str, role: str, dtype: torch.dtype, spared: str = ""
-) -> PreTrainedModel:
-    """What ``factory.from_pretrained`` makes of a checkpoint that has every weight.
-
-    Args:
-        factory: an auto class of the library.
-        where: what to hand to it.
-        role: what the model is to be, for the message.
-        dtype: number format of the weights.
-        spared: beginning of the names of weights that may be missing; "": none.
-
-    Raises:
-        ModelError: as ``load_partly``, or some weights would be random.
-    """
-    model, missing = load_partly(factory, where, role, dtype)
-    if lacking := [name for name in missing if not (spared and name.startswith(spared))]:
-        raise lacks_weights(where, role, lacking)
-    return model
 
 
 def lacks_weights(where: str, role: str, names: Sequence[str]) -> ModelError:
@@ -352,11 +349,20 @@ def lacks_weights(where: str, role: str, names: Sequence[str]) -> ModelError:
 
 
 def check_vocabulary(
-    where: str, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase
+    where: str,
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    *,
+    special: bool = False,
 ) -> None:
     """Check that every token that a text can have has an embedding, and that not many have no token.
 
-    Special tokens without one pass, as sources that hold them are refused.
+    Args:
+        where: both were loaded from.
+        model: with its embeddings.
+        tokenizer: of texts for it.
+        special: whether texts may hold any special token; if not, those that nobody asks for pass without
+            one, as sources that hold them are refused.
 
     Raises:
         ModelError: the tokenizer is not the model's.
@@ -365,7 +371,9 @@ def check_vocabulary(
     rows = int(embeddings.weight.shape[0])
     needed = {tokenizer.mask_token_id, tokenizer.pad_token_id, tokenizer.eos_token_id}
     needed |= set(sentinel_ids(tokenizer)[:2]) - {None}
-    ordinary = set(tokenizer.get_vocab().values()) - set(tokenizer.all_special_ids)
+    ordinary = set(tokenizer.get_vocab().values())
+    if not special:
+        ordinary -= set(tokenizer.all_special_ids)
     highest = max(i for i in needed | ordinary if i is not None)
     if highest >= rows or rows > highest + _SPARE_ROWS:
         raise ModelError(
@@ -374,14 +382,18 @@ def check_vocabulary(
         )
 
 
-def load_tokenizer(where: str) -> PreTrainedTokenizerBase:
+def load_tokenizer(where: str, **options: Any) -> PreTrainedTokenizerBase:
     """The fast tokenizer of a checkpoint.
+
+    Args:
+        where: what to hand to ``from_pretrained``.
+        options: for the library.
 
     Raises:
         ModelError: there is none, or it does not work.
     """
     with loading(where, "a tokenizer"):
-        tokenizer: PreTrainedTokenizerBase = from_pretrained(AutoTokenizer, where)
+        tokenizer: PreTrainedTokenizerBase = from_pretrained(AutoTokenizer, where, **options)
         tokenizer("a")  # a setting of another type is noticed when it first works
         if backend := getattr(tokenizer, "backend_tokenizer", None):
             # A file may bring cutting and filling up to a length, as for vectors of sentences.
@@ -399,19 +411,6 @@ def load_tokenizer(where: str) -> PreTrainedTokenizerBase:
             f"the tokenizer of {where!r} has no words", remedy="a checkpoint needs its vocabulary"
         )
     return tokenizer
-
-
-def load_encoder(where: str) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-    """A bare Transformer encoder in fp32, for the predictor, and its tokenizer.
-
-    Raises:
-        ModelError: it cannot be loaded, the checkpoint lacks weights other than the pooler's, or its
-            tokenizer is another model's.
-    """
-    encoder = load_weights(AutoModel, where, "an encoder", torch.float32, spared="pooler.")
-    tokenizer = load_tokenizer(where)
-    check_vocabulary(where, encoder, tokenizer)
-    return encoder, tokenizer
 
 
 def new_encoder(config: PretrainedConfig) -> PreTrainedModel:

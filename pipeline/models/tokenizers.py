@@ -166,6 +166,49 @@ def sentinel_ids(tokenizer: PreTrainedTokenizerBase) -> list[int]:
     return ids
 
 
+_RUNNING = ("a", "man", "saw", "the", "old", "houses", "near", "1999")
+"""Words that a tokenizer cuts alone as it cuts them in running text, or not."""
+
+
+def cuts_as_in_text(tokenizer: PreTrainedTokenizerBase) -> bool:
+    """Whether words that are given one by one have the tokens that they have after a blank in a text.
+
+    Those of word pieces and sentencepiece have; byte-level BPE has a token of its own for a word after a
+    blank, and other, smaller ones for the same letters without.
+    """
+    if not _is_byte_level(tokenizer):
+        return True
+    alone = tokenizer(list(_RUNNING), is_split_into_words=True, add_special_tokens=False)
+    # The first one, which nothing stands before, is left out.
+    text = tokenizer(" ".join(_RUNNING), add_special_tokens=False)
+    later = [ids for word, ids in zip(alone.word_ids(), alone["input_ids"], strict=True) if word]
+    found: list[int] = text["input_ids"]
+    return found[len(found) - len(later) :] == later
+
+
+def _is_byte_level(tokenizer: PreTrainedTokenizerBase) -> bool:
+    return "ByteLevel" in repr(tokenizer.backend_tokenizer.pre_tokenizer)
+
+
+def cut_as_in_text(tokenizer: PreTrainedTokenizerBase) -> None:
+    """Let a byte-level tokenizer put a blank before each word that it is given by itself.
+
+    Any other is left as it is. The change is saved with the tokenizer.
+    """
+    if cuts_as_in_text(tokenizer):
+        return
+    backend: Any = tokenizer.backend_tokenizer
+    steps = backend.pre_tokenizer
+    if isinstance(steps, pre_tokenizers.ByteLevel):
+        steps.add_prefix_space = True
+        # From these some classes make it anew.
+        tokenizer.init_kwargs["add_prefix_space"] = True
+        tokenizer.add_prefix_space = True
+    else:
+        before = [backend.normalizer] if backend.normalizer else []
+        backend.normalizer = normalizers.Sequence([*before, normalizers.Prepend(" ")])
+
+
 def padded(rows: Sequence[Sequence[int] | NDArray[Any]], value: int) -> NDArray[np.int64]:
     """Rows of any length as ``[rows, longest]``, filled up with ``value``."""
     grid = np.full((len(rows), max(map(len, rows))), value, dtype=np.int64)

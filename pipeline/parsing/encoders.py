@@ -17,10 +17,13 @@ from stanza.models.common import bert_embedding
 from stanza.models.constituency import lstm_model
 from stanza.models.constituency import trainer as stanza_trainer
 from torch import Tensor, nn
-from transformers import AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from pipeline.models.loading import from_pretrained, length_limit, load_encoder
+from pipeline.models.loading import identity, length_limit
 from pipeline.models.packing import can_pack, packed_states
+from pipeline.models.roles import ENCODER as ENCODER_ROLE
+from pipeline.models.roles import Encoder as EncoderRole
+from pipeline.models.roles import load_encoder, words_fact
 
 ENCODER = "encoder"
 """Folder beside a parser of the encoder that its words come from."""
@@ -28,18 +31,25 @@ ENCODER = "encoder"
 Encoder = tuple[PreTrainedModel, PreTrainedTokenizerBase]
 
 
-def words_encoder(where: str) -> Encoder:
+def words_encoder(where: str, role: EncoderRole = ENCODER_ROLE) -> Encoder:
     """The encoder of a checkpoint, with a tokenizer that takes words one by one.
 
+    Args:
+        where: what to hand to ``from_pretrained``.
+        role: ``KEPT_ENCODER`` of one beside a parser.
+
     Raises:
-        ModelError: it cannot be loaded, or lacks weights.
+        ModelError: it cannot be loaded, lacks weights, or is no encoder.
     """
-    model, tokenizer = load_encoder(where)
-    most = length_limit(model.config, tokenizer)
-    # byte-level tokenizers refuse words without this, others take no notice
-    tokenizer = from_pretrained(AutoTokenizer, where, add_prefix_space=True)
-    tokenizer.model_max_length = most  # stanza reads longer sentences in overlapping parts
+    model, tokenizer = load_encoder(where, role)
+    # stanza reads longer sentences in overlapping parts
+    tokenizer.model_max_length = length_limit(model.config, tokenizer)
     return model, tokenizer
+
+
+def encoder_inputs(where: str) -> dict[str, str]:
+    """What a parser depends on that reads an encoder, for its fingerprint."""
+    return {"encoder": identity(where), **words_fact(where, add_prefix_space=True)}
 
 
 _KEPT = 4096  # sentences whose states are kept: a frozen encoder's of L's trees and of those that choose

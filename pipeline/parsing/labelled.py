@@ -5,7 +5,7 @@ Of L alone it says what candidates yield without annotation beyond L.
 
 import hashlib
 from collections.abc import Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from heapq import nsmallest
 from pathlib import Path
@@ -22,8 +22,8 @@ from pipeline.core.fingerprint import Fingerprint, versions_of
 from pipeline.core.schema import read_sentences
 from pipeline.core.settings import ParserSettings
 from pipeline.core.types import Sentence, is_unlabelled_seed
-from pipeline.models.loading import identity
 from pipeline.parsing.annotated import learned
+from pipeline.parsing.encoders import encoder_inputs
 from pipeline.parsing.making import ALGORITHM, ENCODERS, ensure_trained, made_by_one, parser_output
 from pipeline.parsing.taught import Taught
 
@@ -41,6 +41,7 @@ class LabelledParser:
         more: trees outside the draw, and outside U, whose trees are to be predictions.
         min_words: shortest sentence in U.
         taught: sentences of candidates, as another parser reads them, to learn from as well.
+        patience: epochs that are not better than the best, after which training ends; 0: it has them all.
     """
 
     folder: Path
@@ -51,10 +52,21 @@ class LabelledParser:
     more: int = 0
     min_words: int = 0
     taught: Taught | None = None
+    patience: int = 0
 
     @cached_property
     def fingerprint(self) -> Fingerprint:
-        """Everything that it depends on."""
+        """Everything that it depends on.
+
+        One that is there and had all its epochs will do where fewer might: it chose among more.
+        """
+        whole = self._made_of()
+        if not self.patience or parser_output(self.folder, whole).state().kind == "current":
+            return whole
+        return replace(whole, settings={**whole.settings, "parser_patience": self.patience})
+
+    def _made_of(self) -> Fingerprint:
+        """Everything that it depends on if it has all its epochs."""
         fields = {"parser_epochs", "parser_hidden", "seed", "tags", "threads"}
         if self.settings.parser_lm_rate:
             fields |= {"parser_lm_rate"}
@@ -67,7 +79,7 @@ class LabelledParser:
             inputs={
                 "sentences": sha256_of(self.corpus / SENTENCES_FILE),
                 "draw": sha256_of(draw),
-                "encoder": self.encoder and identity(self.encoder),
+                **(encoder_inputs(self.encoder) if self.encoder else {"encoder": None}),
                 **(self.taught.inputs() if self.taught else {}),
             },
             algorithm=ALGORITHM,
@@ -88,6 +100,7 @@ class LabelledParser:
         return ensure_trained(
             self.folder, self.fingerprint, self.settings, self._examples, self._annotation,
             encoder=self.encoder, taught=self._taught_trees if self.taught else None,
+            patience=self.patience,
         )  # fmt: skip
 
     def ensure(self) -> ParserCard:

@@ -94,6 +94,7 @@ def ensure_trained(
     *,
     encoder: str | None = None,
     taught: TaughtTrees | None = None,
+    patience: int = 0,
 ) -> ParserCard:
     """Train the parser of a folder, unless the one that is there was made from the same inputs.
 
@@ -106,6 +107,7 @@ def ensure_trained(
         encoder: checkpoint of the language model that words come from, beside the trees.
         taught: finds what it learns from another parser, called only if it is needed; then half of what
             it sees is gold.
+        patience: epochs that are not better than the best, after which it ends; 0: it has all of them.
 
     Returns:
         Its card: ``source`` (the file in the folder), ``wrapper`` (root label of the treebank's trees),
@@ -130,7 +132,7 @@ def ensure_trained(
     else:
         train, dev = examples()
         output.begin()
-        facts = _train(folder, settings, train, dev, encoder, taught)
+        facts = _train(folder, settings, train, dev, encoder, taught, patience)
         beside, tagged = _write_beside(folder, settings.seed, train, dev)
         names = [MODEL, PRETRAIN]
         if encoder is not None:
@@ -162,9 +164,11 @@ def _train(  # noqa: PLR0917 - called once, in the order of what it is made of
     dev: Sequence[Sentence],
     encoder: str | None,
     taught: TaughtTrees | None,
+    patience: int,
 ) -> ParserCard:
     tagged = settings.tags == "treebank"
     own = {sentence.sentence_id for sentence in (*train, *dev)}
+    words = None if encoder is None else words_encoder(encoder)  # before another parser's hours
     taught_trees = (
         [training_tree(tree, words, None) for words, tree in taught(own)] if taught else []
     )
@@ -176,14 +180,16 @@ def _train(  # noqa: PLR0917 - called once, in the order of what it is made of
         hidden=settings.parser_hidden,
         tagged=tagged,
         seed=settings.seed,
-        encoder=None if encoder is None else words_encoder(encoder),
+        encoder=words,
         encoder_rate=settings.parser_lm_rate,
+        patience=patience,
     )
     roots = {parse_tree(s.tree or "").label() for s in train}
     wrapper = roots.pop() if len(roots) == 1 and roots <= {"S1", "ROOT", "TOP"} else None
     parser = load_parser(str(folder / MODEL))
-    words, tags = [sentence.words for sentence in dev], tags_for(parser, dev)
-    guess = parser.parse(words, tags, at_once=settings.batch_size)
+    guess = parser.parse(
+        [sentence.words for sentence in dev], tags_for(parser, dev), at_once=settings.batch_size
+    )
     training: ParserTraining = {
         "trees": len(train),
         "dev_trees": len(dev),
@@ -194,6 +200,8 @@ def _train(  # noqa: PLR0917 - called once, in the order of what it is made of
         "tags": settings.tags,
         "seed": settings.seed,
     }
+    if patience:
+        training["patience"] = patience
     if taught:
         training["taught"] = len(taught_trees)
     return {"source": MODEL, "wrapper": wrapper, "training": training}

@@ -22,7 +22,9 @@ from pipeline.core.errors import InputError, ModelError
 from pipeline.core.files import sha256_of
 from pipeline.core.names import is_plain_name
 from pipeline.core.types import Sentence
+from pipeline.models.roles import KEPT_ENCODER
 from pipeline.parsing.encoders import ENCODER, given_to_stanza, words_encoder
+from pipeline.parsing.levels import TOO_DEEP, is_too_deep
 from pipeline.parsing.tagging import TAGGER, Tagger
 from pipeline.parsing.training import PRETRAIN, ROOT, quiet
 from pipeline.text.coordinations import UNTAGGED
@@ -140,6 +142,8 @@ class Parser:
     def _checked(self, tree: Any, words: _Words) -> Parsed:
         if tree is None:
             return Parsed(None, "no tree found")
+        if is_too_deep(tree):
+            return Parsed(None, TOO_DEEP)
         found = [unescape(word) for word in tree.leaf_labels()]
         if found != [unescape(word) for word in words]:
             return Parsed(None, "leaves differ from words")
@@ -161,7 +165,10 @@ def _converted(tree: Any, words: _Words, wrapper: str | None) -> Tree:
     def convert(node: Any) -> Tree:
         if node.is_preterminal():
             return Tree(node.label, [escape(next(position))])
-        return Tree(node.label, [convert(child) for child in node.children])
+        made = Tree(node.label, [])
+        for child in node.children:  # a comprehension would call twice a level
+            made.append(convert(child))
+        return made
 
     converted = convert(tree)
     if converted.label() == ROOT and len(converted) == 1:
@@ -203,7 +210,7 @@ def _from_file(path: Path) -> Parser:
         if beside is not None or own.is_dir():
             named = _named_elsewhere(path)
             if named.get("bert_model") == ENCODER and own.is_dir():
-                encoder = words_encoder(str(own))
+                encoder = words_encoder(str(own), KEPT_ENCODER)
                 del named["bert_model"]
             if beside is not None:
                 _require_alone(path, named)

@@ -11,7 +11,7 @@ import logging
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -36,6 +36,7 @@ from pipeline.parsing.encoders import (
     keep_encoder,
     remembering,
 )
+from pipeline.parsing.levels import is_too_deep
 from pipeline.parsing.measures import NOTHING, Counts, counted
 from pipeline.text.trees import Constituent, base_label, constituents, escape
 
@@ -139,18 +140,32 @@ def _counted_by(meter: Meter) -> Callable[..., Iterator[Any]]:
     return bar
 
 
+class _NoBetter(Exception):  # noqa: N818 - no error: it ends stanza's loop
+    """So many epochs were no better than the best that there is no use in going on."""
+
+
 @dataclass
 class _Evaluator:
-    """What stanza's training loop asks for F1 after each epoch, in place of its Java bridge."""
+    """What stanza's training loop asks for F1 after each epoch, in place of its Java bridge.
+
+    ``patience``: after so many epochs that were not better than the best it ends the loop; 0: never.
+    """
 
     meter: Meter
+    patience: int = 0
+    best: float = -1.0
+    since: int = 0
 
     def process(self, results: Sequence[Any]) -> SimpleNamespace:
         """``results``: stanza's ``ParseResult`` rows (gold tree, scored predictions)."""
         gold = [Tree.fromstring(str(r.gold)) for r in results]
-        guess = [Tree.fromstring(str(r.predictions[0].tree)) for r in results]
+        found = [r.predictions[0].tree for r in results]
+        guess = [None if is_too_deep(tree) else Tree.fromstring(str(tree)) for tree in found]
         f1 = bracket_f1(gold, guess)
         self.meter.advance(note=f"F1 {f1:.3f}")
+        self.best, self.since = (f1, 0) if f1 > self.best else (self.best, self.since + 1)
+        if self.patience and self.since == self.patience:
+            raise _NoBetter
         return SimpleNamespace(f1=f1, treeF1=None, HasField=lambda _: False)
 
 
@@ -166,6 +181,7 @@ def train_parser(
     encoder: Encoder | None = None,
     encoder_rate: float = 0.0,
     per_epoch: int = 0,
+    patience: int = 0,
 ) -> int:
     """Train a parser and write ``parser.pt``, ``pretrain.pt`` and ``resources.json`` to ``folder``.
 
@@ -183,6 +199,7 @@ def train_parser(
         encoder: where words come from beside the trees; it is written to ``encoder/``.
         encoder_rate: the learning rate with which the encoder learns, too; 0: it stays as it is.
         per_epoch: trees of an epoch, drawn so that each is seen before any is seen again; 0: all.
+        patience: epochs that are not better than the best, after which it ends; 0: it has all of them.
 
     Returns:
         The epoch that was kept, from 1.
@@ -223,10 +240,10 @@ def train_parser(
             raise InputError(
                 f"the parser cannot be trained on these trees: {reason}", path=folder
             ) from error
-        with remembering():
-            trainer = stanza_training.iterate_training(
+        with remembering(), suppress(_NoBetter):
+            stanza_training.iterate_training(
                 args, trainer, train_trees, sequences, transitions, dev_trees, [], [], cache,
-                _Evaluator(meter),
+                _Evaluator(meter, patience),
             )  # fmt: skip
         best = torch.load(saved, weights_only=True)
         if encoder is not None:

@@ -13,9 +13,10 @@ from pipeline.core.files import sha256_of, write_json
 from pipeline.core.fingerprint import Fingerprint, versions_of
 from pipeline.core.schema import read_sentences
 from pipeline.core.types import Sentence, is_unlabelled_seed
-from pipeline.models.loading import identity, locate_encoder
+from pipeline.models.loading import locate_encoder
 from pipeline.parsing.annotated import annotation_of_source, learned
 from pipeline.parsing.card import TREEBANK, source_of
+from pipeline.parsing.encoders import encoder_inputs
 from pipeline.parsing.labelled import LabelledParser
 from pipeline.parsing.making import ALGORITHM, ENCODERS, ensure_trained
 from pipeline.parsing.parser import CARD
@@ -84,7 +85,7 @@ def _fingerprint(settings: PreparseSettings, encoder: str | None) -> Fingerprint
         fields |= {"labelled"}
         inputs["draw"] = sha256_of(settings.corpus / draw_file(settings.seed, settings.labelled))
     if encoder is not None:
-        inputs["encoder"] = identity(encoder)
+        inputs |= encoder_inputs(encoder)
     if settings.parser_lm_rate:
         fields |= {"parser_lm_rate"}
     return Fingerprint(

@@ -23,10 +23,10 @@ from pipeline.core.files import FileFacts, write_json, write_text
 from pipeline.core.fingerprint import Fingerprint, Output, versions_of
 from pipeline.executor import launch
 from pipeline.executor.checkpoints import TrainingCheckpoints
-from pipeline.infill.families.known import FAMILIES, load_base
+from pipeline.infill.families.known import FAMILIES, check_language_model, load_base
 from pipeline.models.annotated import CARD, annotation_of_model
 from pipeline.models.checkpoint_files import RECORD
-from pipeline.models.loading import READY, identity, load_config, locate
+from pipeline.models.loading import READY, identity, locate
 from pipeline.models.masked_head import set_frequencies
 from pipeline.pretrain.loop import Course, accelerator, dtype_of, pretrain
 from pipeline.pretrain.material import (
@@ -58,14 +58,14 @@ def run(settings: PretrainSettings) -> None:
     Raises:
         InputError: there is no training text, the checkpoint is of another run, or a ready model is
             to take the place of a trained one.
-        ModelError: the base or ready model is missing, the base lacks a mask token or sentinels, or a
-            head where none can be learnt.
+        ModelError: the base or ready model is missing, it lacks a mask token or sentinels, or a head where
+            none can be learnt or it is ready.
         SettingsError: the heads do not divide the width.
     """
     out = settings.corpus / "models" / settings.lm / f"seed-{settings.seed}"
     if settings.ready:
         _require_untrained(out)
-        load_config(locate(settings.ready, settings.corpus))
+        check_language_model(settings.family, locate(settings.ready, settings.corpus))
         with appearing(_claim(settings, out)) as folder:
             ready: ReadyCard = {"name": settings.ready}
             write_json(folder / READY, ready)
@@ -115,7 +115,7 @@ def _train(settings: PretrainSettings, work: Path, out: Path) -> None:
     gather: Callable[[], PretrainingMaterial]
     if settings.objective == "twins" and base:  # the settings see to a base
         if new_head:  # twins are too few to learn one from
-            raise FAMILIES[settings.family].no_head(base[0], str(where))
+            raise FAMILIES[settings.family].role.no_head(base[0], str(where))
         twins = twin_material(settings, base)
         digest, gather = twins.digest, lambda: twins
     else:

@@ -5,8 +5,8 @@ corpus. An attested conjunct has the donor's own subtree, one that a language mo
 the filled sentence, and natural text is its own tree. Each part is the treebank's or the parser's.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
@@ -24,7 +24,7 @@ from pipeline.core.settings import TreesOf
 from pipeline.core.types import UNLABELLED, Candidate, Donor, Span
 from pipeline.corpus.origin import trees_used
 from pipeline.corpus.sentence_trees import TREEBANK, KnownSentence, SentenceTrees, trees_behind
-from pipeline.text.coordinations import UNTAGGED, clear_tag
+from pipeline.text.coordinations import UNTAGGED, clear_tag, with_clear_tags
 from pipeline.text.splicing import (
     NO_REFERENCE,
     NoTree,
@@ -34,7 +34,7 @@ from pipeline.text.splicing import (
     spliced,
     without_words,
 )
-from pipeline.text.trees import one_line, parse_tree, place_of, rooted
+from pipeline.text.trees import one_line, parse_tree, place_of, rooted, with_tags
 
 if TYPE_CHECKING:  # torch and stanza come in when a sentence must be parsed
     from pipeline.parsing.parser import Parser
@@ -77,12 +77,16 @@ class _Part:
 
 @dataclass(slots=True)
 class _Row:
-    """A candidate with what is known of it, and the parse that it waits for."""
+    """A candidate with what is known of it, and the parse that it waits for.
+
+    ``tags`` are those that the tree of natural text is to have instead of the parse's, if it can.
+    """
 
     candidate: Candidate
     run: str | None
     known: KnownSentence
     parse: Tree | str | None = None
+    tags: Sequence[str] | None = None
     made: MadeTree | None = None
 
     @property
@@ -100,6 +104,7 @@ class CandidateTrees(ExitStack):
         runs: generations by key, as manifests have them: harvested rows are parsed by their own parser, and
             others have the parser's trees that they were made of.
         named: in the place of those, the trees of a name, as ``tree_set`` has it.
+        note: called while sentences are parsed, which takes long, with how many were.
 
     Raises:
         InputError: as ``SentenceTrees``; trees with a name are not there any more.
@@ -111,8 +116,10 @@ class CandidateTrees(ExitStack):
         trees_of: TreesOf = "best",
         runs: Mapping[str, Mapping[str, Any]] | None = None,
         named: str | None = None,
+        note: Callable[[str], None] = lambda _: None,
     ) -> None:
         super().__init__()
+        self._note, self._parsed = note, 0
         self._corpus, self._trees_of = corpus, trees_of
         self._models = {key: str(run.get("model")) for key, run in (runs or {}).items()}
         self._named = named
@@ -190,18 +197,21 @@ class CandidateTrees(ExitStack):
             try:
                 require_sound(part.tree, candidate.words, candidate.coordination)
                 return part
-            except NoTree as error:
+            except NoTree as error:  # of the parser's, too, whose tags the harvest did not see
                 reason = error
-                if not part.gold:
-                    raise
         if self._trees_of == TREEBANK:
             raise reason or NoTree(NO_SOURCE_TREE)
         tree = _parsed(row)
         if tree is None:
             return None
-        tree = rooted(tree)
-        require_sound(tree, candidate.words, candidate.coordination)
-        return _Part(tree, gold=False)
+        found = rooted(with_clear_tags(tree))  # as ``harvest`` has it
+        require_sound(found, candidate.words, candidate.coordination)
+        if row.tags is not None:
+            with suppress(NoTree):  # where they make other conjuncts of it, they are left out
+                tagged = with_tags(found, row.tags)
+                require_sound(tagged, candidate.words, candidate.coordination)
+                found = tagged
+        return _Part(found, gold=False)
 
     def _made(self, row: _Row, known: Mapping[str, KnownSentence]) -> _Part | None:
         candidate = row.candidate
@@ -286,14 +296,24 @@ class CandidateTrees(ExitStack):
             tags = _tags(parser, row)
             if tags is None:
                 row.parse = NO_TAGGER
-            else:
-                asked.setdefault((row.candidate.words, tuple(tags)), []).append(row)
+                continue
+            if row.natural and not parser.needs_tags:
+                # Harvest gave it none.
+                row.tags, tags = tags, [UNTAGGED] * len(tags)
+            asked.setdefault((row.candidate.words, tuple(tags)), []).append(row)
         # As preparse has by default: a small parser only waits for a second one.
         with threads_of_torch(1):
-            trees = parser.parse([words for words, _ in asked], [tags for _, tags in asked])
-        for alike, tree in zip(asked.values(), trees, strict=True):
+            parsed = parser.outcomes(
+                [words for words, _ in asked], [tags for _, tags in asked],
+                on_batch=self._tell,
+            )  # fmt: skip
+        for alike, each in zip(asked.values(), parsed, strict=True):
             for row in alike:
-                row.parse = UNPARSED if tree is None else tree
+                row.parse = UNPARSED if each.tree is None else each.tree
+
+    def _tell(self, sentences: int, _words: int) -> None:
+        self._parsed += sentences
+        self._note(f"{self._parsed:,} sentences parsed")
 
     def _folder(self, row: _Row) -> Path | None:
         """The folder of the parser for a row: that which found natural text, else that of its trees."""

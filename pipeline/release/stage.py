@@ -66,7 +66,9 @@ def run(settings: ReleaseSettings) -> None:
         with Meter("rows, each read and written", 2 * found.rows.total()) as meter:
             trees = None
             if settings.trees and corpus:
-                made = CandidateTrees(corpus, settings.trees_of, generations(shards))
+                made = CandidateTrees(
+                    corpus, settings.trees_of, generations(shards), note=meter.note
+                )
                 trees = opened.enter_context(made)
             manifest, released = write_release(
                 folder, shards, found, settings, sources,

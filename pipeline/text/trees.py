@@ -9,7 +9,7 @@ No tree has more than ``DEEPEST`` levels: nltk's methods call themselves once a 
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -182,6 +182,14 @@ def one_line(tree: Tree) -> str:
         for position, child in enumerate(reversed(node)):
             todo += [" ", child] if position else [child]
     return "".join(parts)
+
+
+def with_tags(tree: Tree, tags: Sequence[str]) -> Tree:
+    """A copy whose words have these tags, one each."""
+    copied = tree.copy(deep=True)
+    for place, tag in zip(copied.treepositions("leaves"), tags, strict=True):
+        copied[place[:-1]].set_label(tag)
+    return copied
 
 
 _ROOTS = frozenset({"S1", "TOP", "ROOT", ""})

@@ -24,6 +24,7 @@ from pipeline.core.tally import Tally
 from pipeline.executor import launch
 from pipeline.executor.checkpoints import TrainingCheckpoints, TrainingState
 from pipeline.models.loading import identity, locate
+from pipeline.models.roles import words_fact
 from pipeline.tasks.augmentation import Augmentation, Labelled, Material
 from pipeline.tasks.coordination.brackets import BracketTask
 from pipeline.tasks.coordination.model import CoordinationPredictor
@@ -122,6 +123,8 @@ class _Run:
         self.out = claim.out
         self.without = without
         self.encoder = locate(settings.encoder, settings.corpus, settings.seed)
+        # Known from here on: the folder may be moved or changed while this runs.
+        self.identity = identity(self.encoder)
         self.task = task_of(settings.corpus)
         self._refuse_others_options()
 
@@ -256,11 +259,12 @@ class _Run:
         """Everything the result depends on; a checkpoint serves no run that differs in it."""
         # Of a run without variants it is what it was before there were any.
         variants = {"augmentation": dict(augmentation.facts)} if augmentation else {}
+        given = data.about(trees=self.settings.brackets is not None)
         devices = sorted(set(self._said(launch.describe(self.group.device))))
         return Fingerprint(
             settings=self._recorded(),
-            inputs=data.about(trees=self.settings.brackets is not None) | variants,
-            model=identity(self.encoder),
+            inputs=given | variants | words_fact(self.encoder),
+            model=self.identity,
             algorithm=ALGORITHM,
             versions=versions_of("torch", "transformers"),
             machine={"device": ", ".join(devices), "processes": self.group.world},
@@ -317,7 +321,17 @@ class _Run:
         return AugmentedStream(data.learned, self.settings.seed, augmentation)
 
     def _fresh(self, seed: int) -> Model[Any]:
-        return fresh_model(self.settings, self.task, seed, self.group.device)
+        """A model with the encoder that the record will name.
+
+        Raises:
+            ModelError: it cannot be loaded, or its files changed meanwhile.
+        """
+        model = fresh_model(self.settings, self.task, seed, self.group.device)
+        if identity(self.encoder) != self.identity:
+            raise ModelError(
+                f"{self.encoder!r} changed while it was read", remedy="start again when it is whole"
+            )
+        return model
 
     def _rule(self) -> Acceptance:
         settings = self.settings
@@ -395,7 +409,7 @@ class _Run:
             "draw": settings.labelled,
             "seed": settings.seed,
             "select": settings.select,
-            "model": identity(self.encoder),
+            "model": self.identity,
             "settings": cast(RunSettings, recorded),
             "paper": _beside_the_paper(recorded),
             "candidates": len(data.candidates or ()),

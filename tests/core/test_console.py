@@ -46,3 +46,22 @@ def test_a_cell_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     """A line feed in a label would look like another row."""
     table("t", ("a", "b"), [("x\ny", "1"), ("tab\there", "2")])
     assert r"x\ny" in capsys.readouterr().out
+
+
+def test_the_first_of_many_that_come_at_once_say_nothing_of_the_speed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Rows whose sentences were parsed for a minute beforehand are written in an instant."""
+    now = [0.0]
+    monkeypatch.setattr(console.time, "monotonic", lambda: now[0])
+    with Meter("rows", 9000) as meter:
+        for now[0], report in (
+            (20.0, lambda: meter.note("256 sentences parsed")),
+            (52.0, lambda: meter.at(1)),
+            (63.0, lambda: meter.at(2100)),
+        ):
+            report()
+        lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "[rows] 0/9000  20 s  256 sentences parsed"
+    assert "left" not in lines[1]
+    assert "63 s, 207 s left" in lines[2]

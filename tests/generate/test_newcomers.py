@@ -34,6 +34,7 @@ from pipeline.infill.masked_lm import MaskedPair
 from pipeline.infill.rankings.known import RANKINGS
 from pipeline.infill.rankings.mean import mean
 from pipeline.infill.rankings.protocol import OptionScores, ReferenceOptions
+from pipeline.models.roles import Role
 from pipeline.pretrain.recipes import RECIPES
 from pipeline.pretrain.settings import PretrainSettings
 from pipeline.report.results import generator_name, model_system
@@ -106,19 +107,22 @@ class _Ranked:
         self.order, self.read, self.rows, self.tokens = pair.order, pair.read, 1, pair.tokens
 
 
-class Gpt(Family):
-    """Decoders alone."""
+class Decoder(Role):
+    """A model whose words see those on their left."""
 
-    role = "a decoder"
+    name = "a decoder"
     factory = AutoModelForCausalLM
-    searches = False
 
     def takes(self, config: PretrainedConfig) -> bool:
         """Whether it is a GPT-2."""
         return config.model_type == "gpt2"
 
-    def prepare_tokenizer(self, where: str, tokenizer: PreTrainedTokenizerBase) -> None:
-        """Nothing stands for a fill."""
+
+class Gpt(Family):
+    """Decoders alone."""
+
+    role = Decoder()
+    searches = False
 
     def infiller(
         self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, request: InfillRequest

@@ -15,6 +15,7 @@ import harvested
 import pytest
 import torch
 from harvested import COORDINATED, LABELLED, SENTENCES_THERE, VALIDATION, settings
+from stanza.models.constituency.parse_tree import Tree as StanzaTree
 
 from pipeline.core.corpus_folder import PARSERS_FOLDER
 from pipeline.core.documents import read_json
@@ -29,6 +30,7 @@ from pipeline.harvest.settings import HarvestSettings
 from pipeline.harvest.stage import default_out, run
 from pipeline.parsing import making
 from pipeline.parsing.card import LEARNED
+from pipeline.parsing.levels import TOO_DEEP
 from pipeline.parsing.parser import Parsed, load_parser
 from pipeline.preparse import stage as preparse
 from pipeline.preparse.settings import PreparseSettings
@@ -156,6 +158,38 @@ def test_sentences_without_a_tree_are_counted(
     assert notes[f"{natural_text.UNPARSED}: no tree found"] >= 1
 
 
+def test_a_parse_of_too_many_levels_loses_one_sentence(
+    corpus: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its id is said, its coordinators are counted; the others' rows stand."""
+    outside = [s for s in COORDINATED if s.sentence_id not in DRAWN]
+    deep = StanzaTree("XX", StanzaTree("x"))
+    for _ in range(500):
+        deep = StanzaTree("NP", deep)
+    harvested.knowing(monkeypatch, outside, {outside[0].words: deep})
+    run(settings(corpus))
+    found = {c.sentence_id for c in candidates(default_out(settings(corpus)))}
+    assert found
+    assert outside[0].sentence_id not in found
+    assert f"sentence {outside[0].sentence_id} is left out" in capsys.readouterr().err
+    notes = read_json(default_out(settings(corpus)) / "manifest.json")["notes"]
+    assert notes[f"{natural_text.UNPARSED}: {TOO_DEEP}"] >= 1
+
+
+def test_the_first_so_many_sentences(corpus: Path, tmp_path: Path) -> None:
+    """They are the first rows of all; without a limit nothing says that there could be one."""
+    run(settings(corpus, unit=5))
+    whole = candidates(default_out(settings(corpus)))
+    run(settings(corpus, unit=5, limit=8, out=tmp_path / "few"))
+    few = candidates(tmp_path / "few")
+    assert 0 < len(few) < len(whole)
+    assert few == whole[: len(few)]
+    outside = [s.sentence_id for s in COORDINATED if s.sentence_id not in DRAWN]
+    assert {c.sentence_id for c in few} <= set(outside[:8])
+    assert "limit" not in read_json(default_out(settings(corpus)) / "manifest.json")["settings"]
+    assert read_json(tmp_path / "few/manifest.json")["settings"]["limit"] == 8
+
+
 SMALL = {"parser_trees": 12, "parser_epochs": 1, "parser_hidden": 8, "limit": 2}
 
 
@@ -228,6 +262,31 @@ def test_a_parser_of_ls_trees_learns_from_nothing_else(
     assert "finished and current" in capsys.readouterr().out
     with pytest.raises(TypeError):  # nothing trains it here
         run(settings(corpus, **given | {"parser_epochs": 1}))
+
+
+def test_a_parser_that_had_all_its_epochs_is_not_trained_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As earlier versions made them: it chose among more. One that ended early says so, and is no other."""
+    corpus = harvested.corpus_of(tmp_path / "corpus")
+    given = {"parser": "labelled", "parser_epochs": 1, "parser_hidden": 8}
+    card = corpus / "parsers/labelled-10/seed-0/parser.json"
+    run(settings(corpus, **given, parser_patience=0))
+    assert "parser_patience" not in read_json(card)["about"]["settings"]
+    before = contents(corpus / "parsers"), candidates(default_out(settings(corpus, **given)))
+    capsys.readouterr()
+    run(settings(corpus, **given))
+    assert "the parser is already there and current" in capsys.readouterr().out
+    after = contents(corpus / "parsers"), candidates(default_out(settings(corpus, **given)))
+    assert after == before
+    card.unlink()
+    run(settings(corpus, **given))
+    assert read_json(card)["about"]["settings"]["parser_patience"] == 5
+    assert read_json(card)["training"]["patience"] == 5
+    monkeypatch.setattr(making, "train_parser", None)
+    run(settings(corpus, **given))
+    with pytest.raises(TypeError):  # nothing trains it here
+        run(settings(corpus, **given, parser_patience=0))
 
 
 def test_a_parser_may_read_a_language_model(

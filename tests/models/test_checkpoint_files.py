@@ -18,7 +18,8 @@ from pipeline.core.files import FileFacts, write_json
 from pipeline.core.fingerprint import Fingerprint, Output
 from pipeline.infill.families.known import load_language_model
 from pipeline.models import checkpoint_files, loading
-from pipeline.models.loading import from_pretrained, identity, load_encoder, load_tokenizer, locate
+from pipeline.models.loading import from_pretrained, identity, load_tokenizer, locate
+from pipeline.models.roles import load_encoder
 
 
 @pytest.fixture

@@ -17,7 +17,8 @@ from pipeline.core.files import sha256_of
 from pipeline.models import fetching
 from pipeline.models.fetching import fetch
 from pipeline.models.known import Checkpoint, checkpoints, known
-from pipeline.models.loading import identity, load_encoder, locate
+from pipeline.models.loading import identity, locate
+from pipeline.models.roles import load_encoder
 
 FILES = ("config.json", "tokenizer.json", "tokenizer_config.json")
 needs_pip = pytest.mark.skipif(not importlib.util.find_spec("pip"), reason="needs pip")

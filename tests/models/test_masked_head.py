@@ -14,8 +14,9 @@ from transformers import AutoTokenizer, BertConfig, BertModel, DistilBertConfig,
 
 from pipeline.core.errors import ModelError
 from pipeline.infill.families.known import load_base, load_language_model
-from pipeline.models.loading import load_encoder, load_tokenizer
+from pipeline.models.loading import load_tokenizer
 from pipeline.models.masked_head import set_frequencies
+from pipeline.models.roles import load_encoder
 from pipeline.models.tokenizers import train_wordpiece
 from pipeline.models.words import WordEncoding
 from pipeline.tasks.coordination.model import CoordinationPredictor

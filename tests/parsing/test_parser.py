@@ -13,11 +13,14 @@ from stanza.models.constituency.parse_tree import Tree as StanzaTree
 from stanza.models.constituency.tree_reader import read_trees
 
 from pipeline.core import console
+from pipeline.core.console import Meter
 from pipeline.core.errors import InputError, ModelError
 from pipeline.parsing import parser as parser_module
+from pipeline.parsing import training
+from pipeline.parsing.levels import TOO_DEEP
 from pipeline.parsing.parser import Parser, load_parser
 from pipeline.parsing.training import bracket_f1, train_parser, training_tree
-from pipeline.text.trees import leaves, parse_tree
+from pipeline.text.trees import DEEPEST, leaves, one_line, parse_tree
 from pipeline.world import generate_sentences
 
 SOURCE = Path(__file__).resolve().parents[2] / "data" / "raw" / "world"
@@ -137,6 +140,63 @@ def test_a_failing_batch_is_parsed_again_one_by_one() -> None:
     assert [o.reason for o in outcomes] == [None, "stanza failed: AssertionError", None]
     assert calls == [3, 1, 1, 1]
     assert [o.tree.label() for o in outcomes if o.tree] == ["TOP", "TOP"]
+
+
+def chain(levels: int) -> StanzaTree:
+    """A tree of one word with so many brackets one in another."""
+    tree = StanzaTree("XX", StanzaTree("a"))
+    for _ in range(levels - 2):
+        tree = StanzaTree("NP", tree)
+    return StanzaTree("ROOT", tree)
+
+
+def test_a_tree_of_too_many_levels_is_none() -> None:
+    """A weak parser makes such; the sentences beside it keep theirs, and each tree can be read again."""
+    trees = {2: chain(2), DEEPEST - 1: chain(DEEPEST - 1), 500: chain(500), 5000: chain(5000)}
+    found = [_parser(lambda *_, tree=tree: [tree]).outcomes([["a"]])[0] for tree in trees.values()]
+    assert [each.reason for each in found] == [None, None, TOO_DEEP, TOO_DEEP]
+    for each in found[:2]:
+        assert each.tree is not None
+        assert one_line(parse_tree(one_line(each.tree))) == one_line(each.tree)
+    deep = {"a": chain(500)}
+    beside = _parser(lambda some, _: [deep.get(w[0]) or _stanza_tree(w) for w in some])
+    assert [each.reason for each in beside.outcomes([["a"], ["b"]])] == [TOO_DEEP, None]
+
+
+def test_a_parse_of_too_many_levels_finds_nothing_while_it_is_trained() -> None:
+    """It is an early epoch's."""
+    gold = _stanza_tree(["a"])
+
+    def row(tree: StanzaTree) -> SimpleNamespace:
+        return SimpleNamespace(gold=gold, predictions=[SimpleNamespace(tree=tree)])
+
+    evaluator = training._Evaluator(Meter("epochs", 1))
+    assert evaluator.process([row(gold)]).f1 == 1
+    assert evaluator.process([row(gold), row(chain(500))]).f1 == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize(("patience", "epochs"), [(0, 6), (2, 4)])
+def test_training_ends_when_it_gets_no_better(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, patience: int, epochs: int
+) -> None:
+    """After as many epochs as are waited for; the best is kept, which an equal one is not."""
+    scores = iter([0.1, 0.5, 0.4, 0.5, 0.3, 0.2])
+    seen: list[float] = []
+
+    def score(*_: Any) -> float:
+        seen.append(next(scores))
+        return seen[-1]
+
+    monkeypatch.setattr(training, "bracket_f1", score)
+    trees = [
+        training_tree(parse_tree(s.tree or ""), s.words, s.tags)
+        for s in generate_sentences(SOURCE, 12, 0)
+    ]
+    best = train_parser(
+        tmp_path, trees, trees[:2], epochs=6, hidden=8, tagged=False, seed=0, patience=patience
+    )
+    assert (best, len(seen)) == (2, epochs)
+    load_parser(str(tmp_path / "parser.pt"))
 
 
 def test_trees_on_the_wrong_sentence_are_noticed() -> None:

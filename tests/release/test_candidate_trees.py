@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from pipeline.core.files import sha256_of, write_json
 from pipeline.core.parquet import write_rows
 from pipeline.core.schema import TREES
 from pipeline.core.types import Candidate, Donor, Sentence, Span, candidate_id
+from pipeline.parsing.parser import Parsed
 from pipeline.release import candidate_trees
 from pipeline.release.candidate_trees import CandidateTrees, MadeTree
 from pipeline.text.splicing import NO_REFERENCE, OTHER_CONJUNCTS, require_sound
@@ -134,11 +136,18 @@ class _Parser:
         self.shape, self.needs_tags, self.tagger = shape, needs_tags, tagger
         self.asked = 0
 
-    def parse(self, sentences: Sequence[Sequence[str]], tags: Sequence[Sequence[str]]) -> list[Any]:
+    def outcomes(
+        self,
+        sentences: Sequence[Sequence[str]],
+        tags: Sequence[Sequence[str]],
+        *,
+        on_batch: Callable[[int, int], None],
+    ) -> list[Parsed]:
         self.asked += len(sentences)
+        on_batch(len(sentences), sum(map(len, sentences)))
         leaves_ = [[f"({t} {w})" for t, w in zip(*pair, strict=True)]
                    for pair in zip(tags, sentences, strict=True)]  # fmt: skip
-        return [parse_tree(self.shape.format(*each)) for each in leaves_]
+        return [Parsed(parse_tree(self.shape.format(*each)), None) for each in leaves_]
 
 
 def knowing(monkeypatch: pytest.MonkeyPatch, shape: str, **more: Any) -> _Parser:
@@ -212,3 +221,35 @@ def test_natural_text_is_its_own_tree(
     runs["r" * 16]["model"] = "stanza:train:dd sha256:ee"
     monkeypatch.setattr(candidate_trees, "_parsers_of", lambda _: {})
     assert made(tmp_path, row, runs=runs)[0].reason == candidate_trees.NO_PARSER
+
+
+def test_a_harvested_row_has_the_tree_that_the_harvest_read(
+    tmp_path: Path, write_trees: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Bare words are joined by their tags: the tagger's, which the harvest had not, would part these two.
+
+    So it is with a parse of preparse, which has the tagger's tags, too.
+    """
+    words = ("the", "dog", "and", "hot", "saw", "me")
+    spans = (Span(1, 2), Span(3, 4))
+    row = Candidate(
+        candidate_id("n/1", words, 2, spans[0], spans), "n/1", words, 2, spans, "NP", spans[0],
+        "hot", None, None, None, "CC0-1.0",
+    )  # fmt: skip
+    tagged = "(S1 (S (NP (DT the) (NN dog) (CC and) (JJ hot)) (VP (VBD saw) (NP (PRP me)))))"
+    given = Sentence("n/1", "d", "train", words, None, tagged, (), "CC0-1.0")
+    write_trees(tmp_path, [given, sentence("c/2", "cat")])
+    shape = "(ROOT (S (NP {0} {1} {2} {3}) (VP {4} (NP {5}))))"
+    tagger = SimpleNamespace(tag=lambda _: ("DT", "NN", "CC", "JJ", "VBD", "PRP"))
+    knowing(monkeypatch, shape, needs_tags=False, tagger=tagger)
+    parsed_as(tmp_path, {"n/1": tagged}, parser="stanza:train:bb")
+    runs = {"r" * 16: {"model": "stanza:train:bb sha256:cc"}}
+    monkeypatch.setattr(
+        candidate_trees, "_parsers_of", lambda _: {runs["r" * 16]["model"]: tmp_path}
+    )
+    said: list[str] = []
+    (found,) = made(tmp_path, row, runs=runs, note=said.append)
+    assert (found.text, found.origin) == (
+        "(S1 (S (NP (XX the) (XX dog) (CC and) (XX hot)) (VP (XX saw) (NP (XX me)))))", "parser",
+    )  # fmt: skip
+    assert said == ["1 sentences parsed"]

@@ -22,11 +22,11 @@ from pipeline.core.tally import Tally
 from pipeline.models.loading import (
     length_limit,
     load_config,
-    load_encoder,
     load_tokenizer,
     new_encoder,
 )
 from pipeline.models.optim import evaluating
+from pipeline.models.roles import load_encoder
 from pipeline.models.words import WordEncoding, represent
 from pipeline.tasks.protocol import (
     Answer,

@@ -9,13 +9,18 @@ from pipeline.core.documents import Count, Number, PlaceName
 
 
 class ParserTraining(TypedDict, total=False):
-    """How a parser was trained, and how well; ``taught``: trees that another parser read."""
+    """How a parser was trained, and how well.
+
+    ``taught``: trees that another parser read; ``patience``: it ended after so many epochs that were no
+    better than the best, if not after ``epochs``.
+    """
 
     trees: Count
     taught: Count
     dev_trees: Count
     f1: Number
     epochs: Count
+    patience: Count
     best_epoch: Count
     hidden: Count
     tags: str

@@ -1,21 +1,15 @@
 """The families of language models, and the one way in which a model of any of them is loaded."""
 
 import torch
-from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
+from transformers import PretrainedConfig, PreTrainedTokenizerBase
 
 from pipeline.core.errors import ModelError
 from pipeline.infill.families.bert import Bert
 from pipeline.infill.families.protocol import Family
 from pipeline.infill.families.t5 import T5
 from pipeline.models.language_models import LanguageModel
-from pipeline.models.loading import (
-    check_files,
-    check_vocabulary,
-    lacks_weights,
-    load_config,
-    load_partly,
-    load_tokenizer,
-)
+from pipeline.models.loading import load_config
+from pipeline.models.roles import check_role, load_role, misfit
 
 FAMILIES: dict[str, Family] = {
     "bert": Bert(),
@@ -23,8 +17,8 @@ FAMILIES: dict[str, Family] = {
 }
 """Each family by the name that ``core/families.py`` has it under, in the same order.
 
-A checkpoint is of the first one that takes it: a family stands before those that take its models, too,
-as T5's takes any encoder-decoder.
+A checkpoint is of the first one whose role it can have: a family stands before those that take its models,
+too, as T5's takes any encoder-decoder.
 """
 
 
@@ -37,19 +31,24 @@ def family_of_checkpoint(where: str) -> str:
     config = load_config(where)
     if name := _first(config):
         return name
-    raise _misfit(where, config, " or ".join(each.role for each in FAMILIES.values()))
+    names = " or ".join(each.role.name for each in FAMILIES.values())
+    raise ModelError(f"{where!r} is a {config.model_type}, not {names}", remedy=f"name {names}")
 
 
 def _first(config: PretrainedConfig) -> str | None:
-    return next((name for name, each in FAMILIES.items() if each.takes(config)), None)
+    return next((name for name, each in FAMILIES.items() if each.role.takes(config)), None)
 
 
-def _misfit(where: str, config: PretrainedConfig, role: str) -> ModelError:
-    other = _first(config)
-    return ModelError(
-        f"{where!r} is a {config.model_type}, not {role}",
-        remedy=f"use lm {other}?" if other else f"name {role}",
-    )
+def _require_of(lm: str, where: str) -> None:
+    """Refuse a checkpoint of another family, which the message names.
+
+    Raises:
+        ModelError: it is one.
+    """
+    role, config = FAMILIES[lm].role, load_config(where)
+    if not role.takes(config):
+        other = _first(config)
+        raise misfit(where, config, role, f"use lm {other}?" if other else "")
 
 
 def check_language_model(lm: str, where: str) -> PreTrainedTokenizerBase:
@@ -60,15 +59,10 @@ def check_language_model(lm: str, where: str) -> PreTrainedTokenizerBase:
         where: what to hand to ``from_pretrained``.
 
     Raises:
-        ModelError: configuration, architecture, files or tokenizer are not what the family needs.
+        ModelError: configuration, architecture, files, weights or tokenizer are not what the family needs.
     """
-    family, config = FAMILIES[lm], load_config(where)
-    if not family.takes(config):
-        raise _misfit(where, config, family.role)
-    check_files(where)
-    tokenizer = load_tokenizer(where)
-    family.prepare_tokenizer(where, tokenizer)
-    return tokenizer
+    _require_of(lm, where)
+    return check_role(FAMILIES[lm].role, where)
 
 
 def load_language_model(lm: str, where: str, dtype: torch.dtype = torch.float32) -> LanguageModel:
@@ -84,10 +78,8 @@ def load_language_model(lm: str, where: str, dtype: torch.dtype = torch.float32)
             its tokenizer a mask token, an encoder-decoder's the sentinels ``<extra_id_0>`` and
             ``<extra_id_1>``.
     """
-    model, tokenizer, headless = _loaded(lm, where, dtype)
-    if headless:
-        raise FAMILIES[lm].no_head(model, where)
-    FAMILIES[lm].check_working(where, model, tokenizer)
+    _require_of(lm, where)
+    model, tokenizer, _ = load_role(FAMILIES[lm].role, where, dtype)
     return model, tokenizer
 
 
@@ -100,21 +92,6 @@ def load_base(lm: str, where: str) -> tuple[LanguageModel, bool]:
     Raises:
         ModelError: as ``load_language_model``, or an architecture other than BERT's has no head.
     """
-    model, tokenizer, headless = _loaded(lm, where, torch.float32)
-    if headless:
-        FAMILIES[lm].begin_head(model, tokenizer, where)
-    FAMILIES[lm].check_working(where, model, tokenizer)
-    return (model, tokenizer), headless
-
-
-def _loaded(
-    lm: str, where: str, dtype: torch.dtype
-) -> tuple[PreTrainedModel, PreTrainedTokenizerBase, bool]:
-    """A model with its body whole, its tokenizer, and whether it lacks all of its head."""
-    family, tokenizer = FAMILIES[lm], check_language_model(lm, where)
-    model, missing = load_partly(family.factory, where, family.role, dtype)
-    headless = bool(missing) and family.lacks_head(model, missing)
-    if missing and not headless:
-        raise lacks_weights(where, family.role, missing)
-    check_vocabulary(where, model, tokenizer)
-    return model, tokenizer, headless
+    _require_of(lm, where)
+    model, tokenizer, new = load_role(FAMILIES[lm].role, where, headless=True)
+    return (model, tokenizer), new

@@ -53,6 +53,7 @@ def run(settings: ExportSettings) -> None:
         total = min(items.total, settings.limit or sys.maxsize)
         seen = _Seen()
         with Meter(f"export, {items.what}s", total) as meter:
+            items.note = meter.note
             counted = _counted(items, meter, seen)
             if settings.out == STDOUT and isinstance(form, TextFile):
                 form.stream(counted, tally)

@@ -1,7 +1,7 @@
 """What an export is made of: rows of a corpus of candidates, or sentences of one that was ingested."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from hashlib import blake2b
@@ -52,6 +52,7 @@ class Items(ExitStack):
         total: how many there are at most.
         what: what one is called.
         place: what they are read from.
+        note: called while sentences are parsed, with how many were.
         shards: the corpus of candidates; None: they are sentences.
 
     Raises:
@@ -62,6 +63,7 @@ class Items(ExitStack):
     def __init__(self, settings: ExportSettings, *, trees: bool) -> None:
         super().__init__()
         self._settings, self._trees = settings, trees
+        self.note: Callable[[str], None] = lambda _: None
         self.shards: Shards | None = None
         self._drawn: set[str] | None = None
         sentences = _sentences(settings.place)
@@ -136,7 +138,7 @@ class Items(ExitStack):
             named = tree_set(wanted.trees, wanted.labelled, wanted.seed)
             require_tree_set(corpus, named)
         made = self.enter_context(
-            CandidateTrees(corpus, wanted.trees_of, generations(shards), named)
+            CandidateTrees(corpus, wanted.trees_of, generations(shards), named, self.note)
         )  # fmt: skip
         while part := list(islice(rows, _TOGETHER)):
             trees = made.of([(candidate_of(row), row.get("generation")) for row in part])

@@ -12,7 +12,7 @@ from typing import NotRequired, Self, cast
 import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
-from transformers import PretrainedConfig, PreTrainedTokenizerBase
+from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 from typing_extensions import TypedDict
 
 from pipeline.core.claims import atomic_folder
@@ -27,14 +27,15 @@ from pipeline.models.checkpoint_files import (
     shapes_in,
 )
 from pipeline.models.loading import (
+    check_vocabulary,
     length_limit,
     load_config,
-    load_encoder,
     load_tokenizer,
     loading,
     new_encoder,
 )
 from pipeline.models.optim import evaluating
+from pipeline.models.roles import ENCODER, load_encoder, misfit
 from pipeline.models.words import BATCH_TOKENS, TOO_LONG, WordEncoding, represent
 from pipeline.tasks.coordination.examples import CoordinationExample, instances, obstacle
 from pipeline.tasks.coordination.scorer import EndpointScorer, batches
@@ -200,6 +201,8 @@ class CoordinationPredictor(Model[CoordinationExample]):
         card = _read_card(folder)
         where = str(folder)
         config, tokenizer = load_config(where), load_tokenizer(where)
+        if not ENCODER.takes(config):
+            raise misfit(where, config, ENCODER)
         sizes = card["mlp_hidden"], card["dropout"]
         with loading(where, "a predictor"):
             # First without memory: whatever the configuration says is only compared.
@@ -209,6 +212,7 @@ class CoordinationPredictor(Model[CoordinationExample]):
             predictor = cls(new_encoder(config), tokenizer, *sizes)
             predictor.load_state_dict(load_file(folder / _WEIGHTS))
         check_finite(predictor, where)
+        check_vocabulary(where, cast(PreTrainedModel, made.encoder), tokenizer, special=True)
         return predictor.eval()
 
     def forward(

@@ -21,7 +21,8 @@ from pipeline.infill.decoding import draw, uniform
 from pipeline.infill.families.known import load_language_model
 from pipeline.models.language_models import logits_at, positionwise_end
 from pipeline.models.loading import identity, length_limit
-from pipeline.models.tokenizers import token_batch
+from pipeline.models.roles import words_fact
+from pipeline.models.tokenizers import cut_as_in_text, token_batch
 from pipeline.models.words import BATCH_TOKENS, EncodedSentence, WordEncoding
 from pipeline.tasks.augmentation import Material, needed_by
 from pipeline.train.augmentation.masks import mask_word, masked
@@ -57,6 +58,7 @@ class WordFiller:
     def __init__(self, where: str, device: torch.device, reader: WordEncoding) -> None:
         with needed_by("fill", "a masked LM"):
             model, tokenizer = load_language_model("bert", where)
+            cut_as_in_text(tokenizer)
             self._encoding = WordEncoding(tokenizer, length_limit(model.config, tokenizer))
             self.mask = mask_word(self._encoding)
         self._model = model.to(device).eval().requires_grad_(requires_grad=False)  # type: ignore[arg-type]
@@ -186,6 +188,7 @@ class Fills:
         self.facts = {
             "words": digest_of(self._draw.facts()),
             "language model": identity(material.lm),
+            **words_fact(material.lm),
         }
         self.note = (
             f"{len(self._long)} labelled sentences are longer than the language model reads: their variants "
