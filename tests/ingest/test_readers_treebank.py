@@ -60,7 +60,7 @@ def test_what_a_treebank_may_look_like(tmp_path: Path, capsys: pytest.CaptureFix
     )
     (source / "b.txt").write_text(
         "(ROOT\n  (S (NP (NN/NNP x\\/y)\n (HYPH -)) (VP (-NONE- *T*) (VBD ran))))\n\n(NP\n(NN a)\n(NN b))"
-        "\n(S (-LRB- () (NN z) (-RRB- )))\n"
+        "\n(S (-LRB- () (NN z) (-RRB- )))\n(S (-LRB- \\() (SYM \\) (NN C:\\) (-RRB- \\)))\n"
     )
     (source / "README").write_text("(not read)")
     (source / ".hidden").write_text(TREE)
@@ -72,10 +72,11 @@ def test_what_a_treebank_may_look_like(tmp_path: Path, capsys: pytest.CaptureFix
         "(S1 (S (NP (NN/NNP x/y) (HYPH -)) (VP (VBD ran))))",
         "(S1 (NP (NN a) (NN b)))",
         "(S1 (S (-LRB- -LRB-) (NN z) (-RRB- -RRB-)))",
+        "(S1 (S (-LRB- -LRB-) (SYM -BACKSLASH-) (NN C:-BACKSLASH-) (-RRB- -RRB-)))",
     ]
     assert [s.sentence_id for s in found][:4] == ["own/a/1", "own/a/2", "own/a/3", "own/b/1"]
-    assert [len(s.coordinations) for s in found] == [1, 0, 1, 0, 0, 0]
-    assert found[-1].words == ("(", "z", ")")
+    assert [len(s.coordinations) for s in found] == [1, 0, 1, 0, 0, 0, 0]
+    assert [s.words for s in found[-2:]] == [("(", "z", ")"), ("(", "\\", "C:\\", ")")]
     assert refused(tmp_path / "own") == {
         "comment line outside brackets": 2, "file of no trees, by its name": 1, "hidden file": 1,
     }  # fmt: skip
@@ -94,6 +95,7 @@ BAD: dict[str, tuple[str | bytes, str]] = {
     "an empty tree": ("()\n", "a tree without words"),
     "500 levels": ("(NP " * 500 + "(NN x)" + ")" * 500 + "\n", "a tree of more than 400 levels"),
     "empty elements only": ("(S (-NONE- *))\n", "tree of empty elements only"),
+    "a word that is lost": ("(S (NN gas) (HYPH ) (VBN powered))\n", "a node without words"),
     "two roots": ("(ROOT (S (NN x))\n(ROOT (S (NN y)))\n)\n", "a tree that is never closed"),
 }
 
