@@ -75,9 +75,11 @@ class NumberedLines(Iterator[tuple[int, str]]):
             self._ahead.append(line)
             yield line
 
-    def problem(self, what: str, remedy: str, sentence_id: str | None = None) -> InputError:
-        """An error at the line handed out last, of a sentence if it is named."""
-        return self._problem(self._number, what, remedy, sentence_id)
+    def problem(
+        self, what: str, remedy: str, sentence_id: str | None = None, line: int | None = None
+    ) -> InputError:
+        """An error at a line, the one handed out last if none is given; of a sentence if it is named."""
+        return self._problem(line or self._number, what, remedy, sentence_id)
 
     def _problem(
         self, number: int, what: str, remedy: str, sentence_id: str | None = None
