@@ -123,6 +123,18 @@ def is_worded(words: Sequence[str]) -> bool:
     return any(character.isalnum() for word in words for character in word)
 
 
+WITHHELD = "sentence with underscores for its words"
+"""What is wrong with one that ``is_withheld``."""
+
+
+def is_withheld(words: Sequence[str]) -> bool:
+    """Whether underscores stand for the words, as where a treebank may not give away its text.
+
+    GUM's own repository has its documents from Reddit so.
+    """
+    return not is_worded(words) and any(word and not word.strip("_") for word in words)
+
+
 UNBALANCED = "brackets or quotes of a conjunct do not balance"
 """What is wrong with a structure that has one that is not ``is_balanced``."""
 

@@ -395,6 +395,8 @@ ROW = "{}\ta\ta\tX\tX\t_\t0\troot\t_\t_\n"
         ("f.mrg", b"\n", "f.mrg: no sentence here; it was read as ptb"),
         ("f", b"a dog\n caf\xe9\n", "f:2: not UTF-8 text"),
         ("f", b"\xff", "f:1: not UTF-8 text"),
+        ("f", b"dogs\tNNS\nand\tCC\n", "f: words or columns on lines of their own"),
+        ("f", b"# S-ID:w-1\n* 1D\n+ 1D <NE>\n", "f: words or columns on lines of their own"),
         ("f", gzip.compress(b"a dog\n" * 9, mtime=0)[:-12], r"f:\d+: cannot be read: .*ended before"),
         ("f", b"x" * (1 << 20) + b"x", "f:1: a line of more than 1,048,576 bytes"),
         ("f.mrg", b"(S (NN a))\n(S (NN a)", "f.mrg:2: the tree that begins here is never closed"),
