@@ -69,7 +69,8 @@ class DecodingOptions(TypedDict, total=False):
     ``decoding`` is greedy, one fill; ``sample`` (``temperature``, ``top_p``, ``seed``) and ``n-best``
     (``beams``) give ``n``. Without ``sync`` only S′(1) is
     filled; ``synchronize`` is f of Eq. 1 and 2, applied to ``scores``. ``coordinator`` is the word to
-    insert, and without ``coordinators_in_fills`` a fill that holds one is a reject.
+    insert, and without ``coordinators_in_fills`` a fill that holds one is a reject. Without ``unbalanced`` so
+    is a conjunct whose brackets or quotes do not balance.
     """
 
     decoding: Literal["greedy", "sample", "n-best"]
@@ -83,6 +84,7 @@ class DecodingOptions(TypedDict, total=False):
     scores: Literal["logits", "logprobs"]
     coordinator: str
     coordinators_in_fills: bool
+    unbalanced: bool
 
 
 def _encoded(text: str) -> str:

@@ -348,7 +348,17 @@ class SourceSettings(Settings):
     )
 
 
-class DecodingSettings(Settings):
+class ConjunctSettings(Settings):
+    """Which conjuncts a candidate may have: what all that make candidates have in common."""
+
+    unbalanced: bool = Field(
+        False,
+        description="Keep conjuncts whose brackets or quotes do not balance, which hardly any right one has; "
+        "without it they are rejects.",
+    )
+
+
+class DecodingSettings(ConjunctSettings):
     """How a language model's fills are chosen (§3.1, §3.2): what ``generate`` and ``fill`` have in common."""
 
     lm: str = Field("t5", description="Language model that fills.")

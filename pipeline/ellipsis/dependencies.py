@@ -201,7 +201,7 @@ def tree_of(given: GivenSentence, path: str) -> DependencyTree:
     """
     comments = [row for row in given.rows if row.startswith("#")]
     words: list[TreebankWord] = []
-    tokens: list[tuple[int, Token]] = []
+    tokens: list[Token] = []
     empty: list[Empty] = []
     places: list[int] = []  # the line of each word
     fault = _Fault(path, given.name and given.name[:100])
@@ -211,21 +211,15 @@ def tree_of(given: GivenSentence, path: str) -> DependencyTree:
         first, *rest = row.split("\t")
         if "-" in first:
             begin, _, end = first.partition("-")
-            tokens.append((line, Token(int(begin), int(end), tuple(rest))))
+            tokens.append(Token(int(begin), int(end), tuple(rest)))
         elif "." in first:
-            node = (len(words), int(first.partition(".")[2]))
-            due = empty[-1].node[1] + 1 if empty and empty[-1].node[0] == len(words) else 1
-            if node[1] != due:
-                raise fault(line, f"empty node {first} where {len(words)}.{due} is due",
-                            "number empty nodes n.1, n.2, ...")  # fmt: skip
-            empty.append(Empty(node, tuple(rest)))
+            empty.append(Empty((len(words), int(first.partition(".")[2])), tuple(rest)))
         else:
             words.append(_word(first, rest, line, fault))
             places.append(line)
-    _check_tokens(tokens, len(words), fault)
     _check_heads(words, places, fault)
     return DependencyTree(
-        tuple(words), tuple(token for _, token in tokens), tuple(empty), tuple(comments),
+        tuple(words), tuple(tokens), tuple(empty), tuple(comments),
         given.name, given.line,
     )  # fmt: skip
 
@@ -256,23 +250,6 @@ def _word(number: str, rest: Sequence[str], line: int, fault: _Fault) -> Treeban
     if deprel in ("", ABSENT):
         raise fault(line, f"word {number} has no DEPREL", "name its relation to its head")
     return TreebankWord(int(number), form, lemma, upos, xpos, feats, int(head), deprel, deps, misc)
-
-
-def _check_tokens(tokens: Sequence[tuple[int, Token]], words: int, fault: _Fault) -> None:
-    end = 0
-    for line, token in tokens:
-        if token.first <= end or not token.first < token.last <= words:
-            raise fault(
-                line,
-                f"multiword token {token.first}-{token.last} of a sentence of {words} words, after one "
-                f"to {end}",
-                "a multiword token has two words of the sentence or more, and no two overlap",
-            )
-        if not token.form.strip():
-            raise fault(
-                line, f"multiword token {token.first}-{token.last} without FORM", "write it"
-            )
-        end = token.last
 
 
 def _check_heads(words: Sequence[TreebankWord], places: Sequence[int], fault: _Fault) -> None:

@@ -32,7 +32,7 @@ from pipeline.generate.settings import TREEBANK, GenerateSettings
 from pipeline.generate.spans import draw_spans, place_given_spans, read_given_spans
 from pipeline.generate.targets import Targets, read_targets
 from pipeline.text.gapping import CLAUSE, GappableClause, clauses_in
-from pipeline.text.trees import leaves, parse_tree
+from pipeline.text.trees import fitting_tree
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +66,7 @@ class GoldRows:
             if row in places:
                 source = SourceSentence(sentence.sentence_id, sentence.words, sentence.license)
                 tree = sentence.tree
-                fits = tree is not None and leaves(parse_tree(tree)) == list(sentence.words)
-                yield source, tree if fits else None
+                yield source, tree if fitting_tree(tree, sentence.words) else None
 
     def annotation(self) -> Annotation:
         """What people had annotated for them: these trees."""
@@ -238,15 +237,9 @@ def _drawn(
     targets: Targets | None,
     gap: bool,
 ) -> list[Reference]:
-    if bracketing is None:  # counted among the sentences without a reference span
+    tree = fitting_tree(bracketing, source.words)
+    if tree is None:  # counted among the sentences without a reference span
         return []
-    tree = parse_tree(bracketing)
-    if leaves(tree) != list(source.words):
-        raise InputError(
-            "a tree that is not of this sentence",
-            sentence_id=source.sentence_id,
-            remedy="run `conjoin preparse` again",
-        )
     weigh = targets.weight if targets else None
     clauses: dict[Span, tuple[str, ...]] = {}
     if gap:

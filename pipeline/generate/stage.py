@@ -4,6 +4,7 @@ from pathlib import Path
 
 from pipeline.generate.settings import TREEBANK, GenerateSettings
 from pipeline.generate.sources import source_of
+from pipeline.generate.variety import require_varied
 from pipeline.sources.making import RowMaking, make_candidates
 
 ALGORITHM = 3
@@ -14,6 +15,7 @@ _MAKING = RowMaking(
     packages=("pyarrow", "tokenizers", "torch", "transformers"),
     shown=frozenset({"lm", "sync", "decoding", "spans", "seed"}),
     covered=frozenset({"model", "given"}),
+    check=require_varied,
     facts={"refine": 1},  # a setting that there is no more: finished candidates stay current
 )
 
@@ -24,6 +26,7 @@ def run(settings: GenerateSettings) -> None:
     Raises:
         ConjoinError: as ``source_of``.
         InputError: another run writes to the output folder.
+        ModelError: as ``require_varied``, when all is written.
     """
     out = settings.out or default_out(settings)
     named = (settings.given, settings.targets, settings.model)

@@ -22,7 +22,7 @@ from pipeline.core.types import REFERENCE_LABELS, Reference, SourceSentence, Spa
 from pipeline.generate.structures import random_of
 from pipeline.infill.decoding import key_of
 from pipeline.text.constituents import constituent_spans
-from pipeline.text.trees import parse_tree
+from pipeline.text.trees import fitting_tree
 
 FORMAT: Final = 1
 
@@ -150,7 +150,8 @@ def read_targets(path: Path, seed: int, trees: _Trees, count: int) -> Targets:
     rows = range(min(count, _SAMPLE))
     offered: defaultdict[_Kind, float] = defaultdict(lambda: 1 / len(rows))
     for source, bracketing in trees.read(rows):
-        spans = constituent_spans(source.words, parse_tree(bracketing)) if bracketing else []
+        tree = fitting_tree(bracketing, source.words)
+        spans = constituent_spans(source.words, tree) if tree else []
         for span, label in spans:
             for bucket, conjuncts in _made(edges, len(span)):
                 offered[label, bucket, conjuncts] += 1 / len(spans) / len(rows)

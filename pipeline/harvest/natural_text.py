@@ -46,7 +46,14 @@ from pipeline.parsing.card import (
 )
 from pipeline.parsing.levels import TOO_DEEP
 from pipeline.parsing.parser import CARD, REMEDY, Parsed, tags_for
-from pipeline.text.coordinations import UNWORDED, is_worded, ptb_coordinations, with_clear_tags
+from pipeline.text.coordinations import (
+    UNBALANCED,
+    UNWORDED,
+    is_balanced,
+    is_worded,
+    ptb_coordinations,
+    with_clear_tags,
+)
 from pipeline.text.natural import join_words
 
 OF_L = "sentences with a coordinator left out: labelled or validation sentences of L"
@@ -108,6 +115,8 @@ class NaturalTextSource:
             inert |= {"limit"}
         if not settings.parser_lm_rate:  # as they were before an encoder could learn
             inert |= {"parser_lm_rate"}
+        if not settings.unbalanced:
+            inert |= {"unbalanced"}
         if settings.trees is None:  # which leaves rows as they were before trees had names
             inert |= {"trees"}
         if not is_model_name(settings.parser_lm):  # where it lies is no fact of the rows
@@ -149,6 +158,7 @@ class NaturalTextSource:
         """Load the parser; returns what makes the rows of sentences."""
         del device  # stanza has its own ways
         parser, size = corpus_parser(self._folder), self._settings.batch_size
+        unbalanced = self._settings.unbalanced
 
         def make(sentences: Sequence[Sentence], on_batch: OnBatch) -> Made:
             rows: list[Candidate | Reject] = []
@@ -159,7 +169,7 @@ class NaturalTextSource:
             for sentence, parsed in zip(sentences, outcomes, strict=True):
                 if parsed.reason == TOO_DEEP:  # so rare, and so strange, that one wants to see it
                     warn(f"sentence {sentence.sentence_id} is left out: its parse is {TOO_DEEP}")
-                rows += rows_of(sentence, parsed, notes)
+                rows += rows_of(sentence, parsed, notes, unbalanced=unbalanced)
             return rows, dict(notes)
 
         return make
@@ -170,7 +180,7 @@ def _is_natural(sentence: Sentence) -> bool:
 
 
 def rows_of(
-    sentence: Sentence, parsed: Parsed, notes: Counter[str]
+    sentence: Sentence, parsed: Parsed, notes: Counter[str], *, unbalanced: bool = False
 ) -> Iterator[Candidate | Reject]:
     """A row for each structure that one of the five coordinators links, in the order of these.
 
@@ -178,6 +188,7 @@ def rows_of(
         sentence: its words alone are used, its id and its licence.
         parsed: its tree, or why there is none.
         notes: counts what no row tells: coordinators that link nothing in this tree.
+        unbalanced: whether brackets and quotes of a conjunct need not balance.
     """
     places = [i for i, word in enumerate(sentence.words) if word.lower() in COORDINATORS]
     if parsed.tree is None:
@@ -188,7 +199,7 @@ def rows_of(
     for place in places:
         structure = found.get(place)
         if structure is not None:
-            yield _row(sentence, structure)
+            yield _row(sentence, structure, unbalanced)
         else:
             notes[EARLIER if any(_links(each, place) for each in structures) else UNFOUND] += 1
 
@@ -199,8 +210,9 @@ def _links(structure: Coordination, place: int) -> bool:
     return structure.start <= place < structure.coordinator and not inside
 
 
-def _row(sentence: Sentence, structure: Coordination) -> Candidate | Reject:
+def _row(sentence: Sentence, structure: Coordination, unbalanced: bool) -> Candidate | Reject:
     words, conjuncts = sentence.words, structure.conjuncts
+    said = [words[span.start : span.end] for span in conjuncts]
     first, last = conjuncts[0], conjuncts[-1]
     candidate = Candidate(
         candidate_id=candidate_id(
@@ -218,8 +230,10 @@ def _row(sentence: Sentence, structure: Coordination) -> Candidate | Reject:
         score_prepend=None,
         license=sentence.license,
     )
-    if not all(is_worded(words[span.start : span.end]) for span in conjuncts):
+    if not all(map(is_worded, said)):
         return Reject(candidate, UNWORDED)
+    if not unbalanced and not all(map(is_balanced, said)):
+        return Reject(candidate, UNBALANCED)
     if not _LABEL.fullmatch(structure.label):
         # Even a reject's label must be one.
         return Reject(replace(candidate, label=UNLABELLED), STRANGE)

@@ -6,10 +6,16 @@ from typing import ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from pipeline.core.corpus_folder import tree_set
-from pipeline.core.settings import DrawSize, ParserSettings, SourceSettings, TreesName
+from pipeline.core.settings import (
+    ConjunctSettings,
+    DrawSize,
+    ParserSettings,
+    SourceSettings,
+    TreesName,
+)
 
 
-class HarvestSettings(SourceSettings, ParserSettings):
+class HarvestSettings(SourceSettings, ParserSettings, ConjunctSettings):
     """Take coordinations that a parser finds in training text as candidates."""
 
     stage: ClassVar[str] = "harvest"

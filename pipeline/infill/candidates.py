@@ -18,7 +18,7 @@ from pipeline.core.types import (
     candidate_id,
 )
 from pipeline.infill.base import Fill
-from pipeline.text.coordinations import is_worded
+from pipeline.text.coordinations import UNBALANCED, is_balanced, is_worded
 from pipeline.text.gapping import same_subject
 from pipeline.text.natural import split_words
 
@@ -96,12 +96,13 @@ def rows_of(
     Args:
         references: the source sentences and their reference spans.
         fills: of each reference.
-        settings: which coordinator was inserted, and whether fills may hold one.
+        settings: which coordinator was inserted, whether fills may hold one, and whether conjuncts may be
+            unbalanced.
     """
     return [
         make_candidates(
             reference, found, settings.coordinator,
-            coordinators_in_fills=settings.coordinators_in_fills,
+            coordinators_in_fills=settings.coordinators_in_fills, unbalanced=settings.unbalanced,
         )
         for reference, found in zip(references, fills, strict=True)
     ]  # fmt: skip
@@ -113,6 +114,7 @@ def make_candidates(
     coordinator: str,
     *,
     coordinators_in_fills: bool = False,
+    unbalanced: bool = False,
 ) -> list[Candidate | Reject]:
     """One row per fill of a reference, in their order.
 
@@ -125,13 +127,14 @@ def make_candidates(
         coordinator: the word to insert where the reference names no structure.
         coordinators_in_fills: whether a fill may hold a coordinator, one of the five or the inserted
             word; nothing marks what that joins.
+        unbalanced: whether brackets and quotes of a conjunct need not balance.
     """
     inserted_word = reference.structure.coordinator if reference.structure else coordinator
     banned = frozenset() if coordinators_in_fills else COORDINATORS | {inserted_word.lower()}
     outcomes: list[Candidate | Reject] = []
     seen: set[tuple[str, ...]] = set()
     for fill in fills:
-        outcome = make_candidate(reference, fill, coordinator, banned)
+        outcome = make_candidate(reference, fill, coordinator, banned, unbalanced=unbalanced)
         if isinstance(outcome, Candidate):
             inserted = outcome.conjuncts[-1]
             words = tuple(w.lower() for w in outcome.words[inserted.start : inserted.end])
@@ -143,13 +146,19 @@ def make_candidates(
 
 
 def make_candidate(
-    reference: Reference, fill: Fill, coordinator: str, banned: AbstractSet[str] = frozenset()
+    reference: Reference,
+    fill: Fill,
+    coordinator: str,
+    banned: AbstractSet[str] = frozenset(),
+    *,
+    unbalanced: bool = False,
 ) -> Candidate | Reject:
     """Insert coordinator and fill after the reference span and what was placed beside it, as in S′(1).
 
     A reject keeps as much as there is: where there is no usable fill its ``words`` are the source
     sentence, its ``coordinator`` is -1 and it has no conjuncts. ``banned`` are the coordinators (lower
-    case) that no fill may hold.
+    case) that no fill may hold; unless ``unbalanced``, neither it nor the reference may have brackets or
+    quotes that do not balance.
     """
     words, span, placed = reference.words, reference.span, reference.placed
     own = words[span.start : span.end]
@@ -162,6 +171,8 @@ def make_candidate(
     before = left_out.start - attested.donor.start if attested and left_out else 0
     if reason is None and left_out and same_subject(own, fill_words, before):
         reason = SUBJECT_AGAIN
+    if reason is None and not (unbalanced or (is_balanced(own) and is_balanced(fill_words))):
+        reason = UNBALANCED
     if fill_words:
         structure = reference.structure or Structure(coordinator)
         laid = laid_out(structure, [own, *(each.words for each in placed), fill_words], span.start)

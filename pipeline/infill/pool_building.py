@@ -26,7 +26,7 @@ from pipeline.text.constituents import capital_of_place, constituent_spans
 from pipeline.text.gapping import CLAUSE, GappableClause, clauses_in
 from pipeline.text.heads import head_tag
 from pipeline.text.natural import join_words
-from pipeline.text.trees import leaves, parse_tree
+from pipeline.text.trees import fitting_tree
 
 COORDINATED = "constituents not in the pool: a coordinator in them"
 CAPITAL = "constituents not in the pool: a capital that only begins their sentence"
@@ -140,8 +140,7 @@ def build_pool(plan: PoolPlan, folder: Path) -> None:
     """Write the pool of a plan into an empty folder.
 
     Raises:
-        InputError: no tree has a constituent to offer; a tree is not of its sentence; heads matter, and
-            no sentence has tags.
+        InputError: no tree has a constituent to offer; heads matter, and no sentence has tags.
     """
     with _Writer(plan, folder) as writer:
         with Meter("pool of constituents", len(plan.trees)) as meter:
@@ -175,13 +174,7 @@ class _Writer(ExitStack):
     def add(self, source: SourceSentence, bracketing: str | None) -> None:
         """Take a sentence and, if it has a tree of its words, its constituents."""
         row = len(self._keys)
-        tree = None if bracketing is None else parse_tree(bracketing)
-        if tree is not None and leaves(tree) != list(source.words):
-            raise InputError(
-                "a tree that is not of this sentence",
-                sentence_id=source.sentence_id,
-                remedy="run `conjoin preparse` again",
-            )
+        tree = fitting_tree(bracketing, source.words)
         heads = self._plan.tags is not None
         tags: Sequence[str] = ()
         if tree is not None and heads:

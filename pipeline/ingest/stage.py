@@ -23,7 +23,7 @@ from pipeline.core.files import FileFacts, folder_lock, sweep, write_json, write
 from pipeline.core.fingerprint import Fingerprint, versions_of
 from pipeline.core.parquet import write_rows
 from pipeline.core.schema import SENTENCES, sentence_row
-from pipeline.core.tally import Tally
+from pipeline.core.tally import MOST_PLACES, Tally
 from pipeline.core.types import (
     REFERENCE_LABELS,
     SPLITS,
@@ -71,6 +71,7 @@ def run(settings: IngestSettings) -> None:
     _check(sentences, settings.source)
     draws = _draws(sentences, settings)
     counts = _counts(sentences)
+    twice = _held_out_in_training(sentences)
     document: IngestCard = {"reader": settings.reader, "name": settings.name, **counts}
     document["refused"] = tally.to_dict()["refused"]
     if settings.unlabelled:
@@ -96,8 +97,13 @@ def run(settings: IngestSettings) -> None:
         facts = {
             name: FileFacts.of(settings.out / name, rows.get(name)) for name in (*rows, *drawn)
         }
-        output.finish(facts, {**document, "raw_text": lines})
+        output.finish(facts, {**document, "raw_text": lines, "held_out_in_training": len(twice)})
     _show(settings, counts, {"read": tally, "read of --unlabelled": of_text}, draws)
+    if twice:
+        say(
+            f"warning: {len(twice):,} sentences of other splits stand in the training split word for word, "
+            f"so what is measured on them was learnt: {', '.join(twice[:MOST_PLACES])}"
+        )
     say(f"written: {settings.out / SENTENCES_FILE}; raw text of {lines:,} sentences for pretrain")
 
 
@@ -169,6 +175,12 @@ def _named(sentences: Iterator[Sentence], reader: str, name: str) -> Iterator[Se
             changed = name + sentence.sentence_id[len(reader) :]
             sentence = replace(sentence, sentence_id=changed)  # noqa: PLW2901
         yield sentence
+
+
+def _held_out_in_training(sentences: list[Sentence]) -> list[str]:
+    """The ids of sentences outside the training split whose words are those of one in it."""
+    learnt = {sentence.words for sentence in sentences if sentence.split == "train"}
+    return [s.sentence_id for s in sentences if s.split != "train" and s.words in learnt]
 
 
 def _check(sentences: list[Sentence], source: Path) -> None:

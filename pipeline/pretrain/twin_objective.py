@@ -43,7 +43,7 @@ from pipeline.pretrain.coordinations import Hidden, hidden_conjuncts, natural_co
 from pipeline.pretrain.corruption import IGNORED
 from pipeline.pretrain.raw_text import Overlap
 from pipeline.text.natural import join_words
-from pipeline.text.trees import parse_tree
+from pipeline.text.trees import OTHER_LEAVES, fitting_tree
 
 UNEVEN = "conjuncts of too different length"
 
@@ -225,7 +225,11 @@ def read_twins(
     hidden: list[Hidden] = []
     origins: list[int] = []
     for number, (source, bracketing) in enumerate(trees.read(range(len(trees)))):
-        found, counted = natural_coordinations(source.words, parse_tree(bracketing))
+        tree = fitting_tree(bracketing, source.words)
+        if tree is None:
+            tally.refuse(OTHER_LEAVES)
+            continue
+        found, counted = natural_coordinations(source.words, tree)
         reason = held_out.reason(join_words(source.words).text)
         if reason:
             overlap[reason] += 1

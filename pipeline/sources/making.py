@@ -1,7 +1,7 @@
 """A folder of candidates made of a source's units: workers, shards, manifest, card, and what is printed."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -44,6 +44,7 @@ class RowMaking:
         shown: settings that the command in the manifest shows even where they are the default.
         covered: settings that the fingerprint has as inputs or as the model.
         facts: what it has besides the settings, as if it were one.
+        check: looks at the finished folder and raises where its candidates are of no use; None: nothing does.
     """
 
     algorithm: int
@@ -51,6 +52,7 @@ class RowMaking:
     shown: Set[str]
     covered: Set[str] = frozenset()
     facts: Mapping[str, str | int] = field(default_factory=dict)
+    check: Callable[[Path], None] | None = None
 
 
 def make_candidates(
@@ -72,6 +74,7 @@ def make_candidates(
     Raises:
         ConjoinError: of the source.
         InputError: another run writes to the output folder, or something else is in it.
+        ConjoinError: of ``making.check``.
     """
     claim = Claim(
         out, settings.stage, [*inputs_in(settings.corpus), *inputs],
@@ -113,11 +116,14 @@ def make_candidates(
 
             return make
 
-        if report := run_units(
+        report = run_units(
             worker, folder, source.sizes, prepare, what=settings.stage, items=source.called
-        ):
+        )
+        if report:
             _write_card(folder)
             _summary(folder, report, source.called)
+    if report and making.check:
+        making.check(out)
 
 
 def _earlier(out: Path, stage: str, making: RowMaking) -> Listed:

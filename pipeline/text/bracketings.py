@@ -28,10 +28,10 @@ _ROOT = re.compile(r"\((ROOT|TOP|S1|)\s*(?=\()", re.IGNORECASE)
 _MOST_SEARCHES = 20  # for the end of a tree that has none: each may read as far as a tree is long
 
 _RAW = (
-    (re.compile(r"\(-LRB- \(\)"), "(-LRB- -LRB-)"),
-    (re.compile(r"\(-RRB- \)\)"), "(-RRB- -RRB-)"),
+    (re.compile(r"\(-LRB- \\?\(\)"), "(-LRB- -LRB-)"),
+    (re.compile(r"\(-RRB- \\?\)\)"), "(-RRB- -RRB-)"),
 )
-"""Brackets that a treebank left as they are where they are words."""
+"""Brackets that a treebank left as they are where they are words, or put a backslash before."""
 
 
 @dataclass(frozen=True, slots=True)

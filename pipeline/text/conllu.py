@@ -2,11 +2,13 @@
 
 The format is that of https://universaldependencies.org/format.html: a word per line in ten columns
 parted by tabs, comments before the words, a blank line after them. The words of a sentence are the
-lines with an integer ID; multiword tokens (``3-4``) and empty nodes (``3.1``) only pass through.
+lines with an integer ID; multiword tokens (``3-4``) and empty nodes (``3.1``) only pass through, where they
+can be: all that is read as CoNLL-U is read here.
 """
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from pipeline.text.lines import GivenSentence, NumberedLines
 
@@ -14,6 +16,7 @@ _ID = re.compile(r"([0-9]{1,9})(?:([-.])([0-9]{1,9}))?")
 _NAME = re.compile(r"#\s*sent_id\s*=\s*(.*)")
 _COLUMNS = 10
 _LONGEST = 1 << 20  # characters of a sentence's lines, as of a tree
+_TWO_WORDS = "a multiword token has two words of the sentence or more, and no two overlap"
 
 
 def looks_like_conllu(line: str) -> bool:
@@ -22,76 +25,114 @@ def looks_like_conllu(line: str) -> bool:
     return len(columns) == _COLUMNS and bool(_ID.fullmatch(columns[0]))
 
 
+@dataclass
+class _Open:
+    """A sentence as far as it has been read.
+
+    Attributes:
+        begun: the line it begins on.
+        range: the last multiword token, its first and last word and its line; zeros before there is one.
+        empty: empty nodes since the last word.
+    """
+
+    begun: int
+    name: str | None = None
+    words: list[str] = field(default_factory=list)
+    rows: list[str] = field(default_factory=list)
+    size: int = 0
+    range: tuple[int, int, int] = (0, 0, 0)
+    empty: int = 0
+
+
 def read_conllu(lines: NumberedLines) -> Iterator[GivenSentence]:
     """Yield sentences with their ``sent_id`` and their lines as they stand.
 
     Raises:
-        InputError: a line of the wrong form, with its number, or a sentence of more than a MiB.
+        InputError: a line of the wrong form, with its number, a multiword token or an empty node where none
+            can be, or a sentence of more than a MiB.
     """
-    words: list[str] = []
-    rows: list[str] = []
-    name, begun, size = None, 0, 0
+    read = _Open(1)
     for number, line in lines:
-        if not rows:
-            begun, size = number, 0
+        if not read.rows:
+            read = _Open(number)
         if not line.strip():
-            if rows:
-                yield _finished(lines, begun, name, words, rows)
-            words, rows, name = [], [], None
+            if read.rows:
+                yield _finished(lines, read)
+            read = _Open(number)
             continue
         if line.startswith("#"):
-            if rows and not rows[-1].startswith("#"):
-                raise lines.problem("a comment inside a sentence", "put it before the words", name)
+            if read.rows and not read.rows[-1].startswith("#"):
+                raise lines.problem(
+                    "a comment inside a sentence", "put it before the words", read.name
+                )
             match = _NAME.match(line)
-            name = match[1].strip() if match else name
+            read.name = match[1].strip() if match else read.name
         else:
-            words += _word(lines, line, len(words), name)
-        rows.append(line)
-        size += len(line) + 1
-        if size > _LONGEST:
+            _take(lines, line, number, read)
+        read.rows.append(line)
+        read.size += len(line) + 1
+        if read.size > _LONGEST:
             raise lines.problem(
-                f"the sentence that begins on line {begun:,} has more than {_LONGEST:,} characters",
+                f"the sentence that begins on line {read.begun:,} has more than {_LONGEST:,} characters",
                 "a blank line ends a sentence",
-                name,
+                read.name,
             )
-    if rows:
-        yield _finished(lines, begun, name, words, rows)
+    if read.rows:
+        yield _finished(lines, read)
 
 
-def _finished(
-    lines: NumberedLines, begun: int, name: str | None, words: Sequence[str], rows: Sequence[str]
-) -> GivenSentence:
-    if not words:
+def _finished(lines: NumberedLines, read: _Open) -> GivenSentence:
+    if not read.words:
         raise lines.problem("a sentence without words ends here", "remove its lines")
-    return GivenSentence(tuple(words), begun, name or None, tuple(rows))
+    first, last, line = read.range
+    if last > len(read.words):
+        raise lines.problem(
+            f"multiword token {first}-{last} of a sentence of {len(read.words)} words",
+            _TWO_WORDS, read.name, line,
+        )  # fmt: skip
+    return GivenSentence(tuple(read.words), read.begun, read.name or None, tuple(read.rows))
 
 
-def _word(lines: NumberedLines, line: str, before: int, name: str | None) -> list[str]:
-    """The word of a line, if it is one, after ``before`` others of the sentence of that name."""
+def _take(lines: NumberedLines, line: str, number: int, read: _Open) -> None:
+    """Take in the line of a word, a multiword token or an empty node."""
     columns = line.split("\t")
     if len(columns) != _COLUMNS:
         raise lines.problem(
             f"not CoNLL-U: {len(columns)} columns where {_COLUMNS} are due",
             "part ten columns by tabs; if it is something else, say what",
-            name,
+            read.name,
         )
     match = _ID.fullmatch(columns[0])
     if not match:
-        raise lines.problem(f"not a CoNLL-U ID: {columns[0][:20]!r}", "mend it", name)
-    first, kind, last = int(match[1]), match[2], match[3]
+        raise lines.problem(f"not a CoNLL-U ID: {columns[0][:20]!r}", "mend it", read.name)
+    first, kind, last = int(match[1]), match[2], int(match[3] or 0)
+    before = len(read.words)
     # An empty node n.1 stands after word n, a multiword token n-m before it.
-    due = before if kind == "." else before + 1
-    if first != due or (kind == "-" and int(last) < first):
+    if first != (before if kind == "." else before + 1) or (kind == "-" and last < first):
         raise lines.problem(
             f"ID {columns[0]} out of order, after {before} words",
             "number the words 1, 2, 3, ...",
-            name,
+            read.name,
         )
-    if kind:
-        return []
-    if not columns[1].strip():
-        raise lines.problem("a word without FORM", "write '_' where none is known", name)
-    return [columns[1]]
+    written = columns[1].strip()
+    if kind == "-":
+        if first <= read.range[1] or first == last:
+            after = "of one word" if first == last else f"after one to {read.range[1]}"
+            what = f"multiword token {columns[0]} {after}"
+            raise lines.problem(what, _TWO_WORDS, read.name)
+        if not written:
+            raise lines.problem(f"multiword token {columns[0]} without FORM", "write it", read.name)
+        read.range = first, last, number
+    elif kind == ".":
+        read.empty += 1
+        if last != read.empty:
+            what = f"empty node {columns[0]} where {before}.{read.empty} is due"
+            raise lines.problem(what, "number empty nodes n.1, n.2, ...", read.name)
+    else:
+        if not written:
+            raise lines.problem("a word without FORM", "write '_' where none is known", read.name)
+        read.words.append(columns[1])
+        read.empty = 0
 
 
 def with_misc(

@@ -123,6 +123,41 @@ def is_worded(words: Sequence[str]) -> bool:
     return any(character.isalnum() for word in words for character in word)
 
 
+WITHHELD = "sentence with underscores for its words"
+"""What is wrong with one that ``is_withheld``."""
+
+
+def is_withheld(words: Sequence[str]) -> bool:
+    """Whether underscores stand for the words, as where a treebank may not give away its text.
+
+    GUM's own repository has its documents from Reddit so.
+    """
+    return not is_worded(words) and any(word and not word.strip("_") for word in words)
+
+
+UNBALANCED = "brackets or quotes of a conjunct do not balance"
+"""What is wrong with a structure that has one that is not ``is_balanced``."""
+
+_OPENED_BY = {")": "(", "]": "[", "}": "{"}
+_QUOTES = frozenset({"``", "''", '"', "\u201c", "\u201d"})
+
+
+def is_balanced(words: Sequence[str]) -> bool:
+    """Whether each bracket in some words is closed or was opened there, and double quotes come in pairs.
+
+    A single quote may be an apostrophe, and is not looked at.
+    """
+    quotes, opened = 0, list[str]()
+    for word in words:
+        for sign in [word] if word in _QUOTES else word:
+            quotes += sign in _QUOTES
+            if sign in _OPENED_BY.values():
+                opened.append(sign)
+            elif sign in _OPENED_BY and (not opened or opened.pop() != _OPENED_BY[sign]):
+                return False
+    return not opened and quotes % 2 == 0
+
+
 UNTAGGED = "XX"
 """The tag of every word in the trees of a parser that was given none (``preparse.tags: none``)."""
 

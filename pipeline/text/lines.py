@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 import stat
 import sys
 from collections import deque
@@ -17,6 +18,20 @@ from pipeline.text.unpacking import DAMAGED, UnpackingAllowance, decoded, opened
 _LONGEST = 1 << 20  # bytes: what has no line ends must not be read whole
 _NAMED = 100  # characters of a sentence's name in a message
 _MARK = "\ufeff"
+_KNP = re.compile(r"[*+] (\d+ )?(-?\d+[DPIA]|-)( [<\d].*)?")
+
+
+COLUMNS = "words or columns on lines of their own, where sentences are due"
+
+
+def is_of_columns(line: str) -> bool:
+    """Whether a line is one of a table parted by tabs, or begins a phrase of KNP or CaboCha."""
+    return "\t" in line.strip() or begins_phrase(line)
+
+
+def begins_phrase(line: str) -> bool:
+    """Whether a line stands before the words of a phrase: KNP's ``* 3D``, CaboCha's ``* 0 3D 0/1``."""
+    return _KNP.fullmatch(line.rstrip()) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +90,11 @@ class NumberedLines(Iterator[tuple[int, str]]):
             self._ahead.append(line)
             yield line
 
-    def problem(self, what: str, remedy: str, sentence_id: str | None = None) -> InputError:
-        """An error at the line handed out last, of a sentence if it is named."""
-        return self._problem(self._number, what, remedy, sentence_id)
+    def problem(
+        self, what: str, remedy: str, sentence_id: str | None = None, line: int | None = None
+    ) -> InputError:
+        """An error at a line, the one handed out last if none is given; of a sentence if it is named."""
+        return self._problem(line or self._number, what, remedy, sentence_id)
 
     def _problem(
         self, number: int, what: str, remedy: str, sentence_id: str | None = None

@@ -20,35 +20,58 @@ from pipeline.core.types import Span
 from pipeline.text.unpacking import read_whole
 
 DEEPEST = 400
-"""Levels that a tree may have; those of GENIA have at most 31."""
+"""Levels that a tree may have below a root; those of GENIA have at most 31."""
 
 LONGEST = 1 << 20
 """Characters that the bracketing of a tree may have."""
 
 _BRACKET = re.compile(r"[()]")
+_ROOT = re.compile(r"\s*\((S1|TOP|ROOT)?\s*\(")
 
-_ESCAPES = (
-    ("-LRB-", "("),
-    ("-RRB-", ")"),
-    ("-LSB-", "["),
-    ("-RSB-", "]"),
-    ("-LCB-", "{"),
-    ("-RCB-", "}"),
-    ("\\/", "/"),
-    ("\\*", "*"),
-)
+_ESCAPES = {
+    "-LRB-": "(",
+    "-RRB-": ")",
+    "-LSB-": "[",
+    "-RSB-": "]",
+    "-LCB-": "{",
+    "-RCB-": "}",
+    "\\/": "/",
+    "\\*": "*",
+}
+"""What treebanks write for characters that mean something else to them."""
+
+_OWN_ESCAPES = {"-HYPHEN-": "-", "-BACKSLASH-": "\\"}
+"""What conjoin writes besides, in words that would be read as others: ``-LRB-``, ``a\\/b``, ``C:\\``."""
+
+_PLAIN = _ESCAPES | _OWN_ESCAPES
+_ESCAPED = re.compile("|".join(map(re.escape, _PLAIN)))
+_OWN_ESCAPED = re.compile("|".join(_OWN_ESCAPES))
+_ALL_ESCAPED = {"(": "-LRB-", ")": "-RRB-", "-": "-HYPHEN-", "\\": "-BACKSLASH-"}
+
+_BACKSLASH_OF_A_WORD = re.compile(r"\\(?=[()])")
+"""The last character of a word, which nltk from 3.10 on takes with the bracket for one sign."""
 
 
 def unescape(leaf: str) -> str:
     r"""Treebank leaf to surface characters: ``-LRB-`` is ``(``, ``1\/2`` is ``1/2``."""
-    for escaped, plain in _ESCAPES:
-        leaf = leaf.replace(escaped, plain)
-    return leaf
+    return _ESCAPED.sub(lambda found: _PLAIN[found[0]], leaf)
 
 
 def escape(word: str) -> str:
-    """Surface characters to a leaf that can stand inside brackets (only what must be escaped)."""
-    return word.replace("(", "-LRB-").replace(")", "-RRB-")
+    """The leaf of a word: what ``unescape`` makes this very word of, whatever is in it but blanks.
+
+    Brackets are always escaped. Hyphens and backslashes are where the word would be read as another one, or
+    where a backslash would stand before the bracket that ends the leaf.
+    """
+    leaf = word.replace("(", "-LRB-").replace(")", "-RRB-")
+    if unescape(leaf) == word and not leaf.endswith("\\"):
+        return leaf
+    return "".join(_ALL_ESCAPED.get(character, character) for character in word)
+
+
+def has_own_escape(leaf: str) -> bool:
+    """Whether a leaf has an escape that only conjoin knows."""
+    return _OWN_ESCAPED.search(leaf) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +96,7 @@ def parse_tree(text: str, *, path: Path | str | None = None, line: int | None = 
     """
     _require_bounded(text, path, line)
     try:
-        tree = Tree.fromstring(text)
+        tree = Tree.fromstring(_BACKSLASH_OF_A_WORD.sub(r"\\ ", text))
     except ValueError as error:
         first = str(error).splitlines()[0]
         raise InputError(
@@ -97,7 +120,7 @@ def _require_bounded(text: str, path: Path | str | None, line: int | None) -> No
         raise InputError(what, path=path, line=line, remedy="mend or remove the tree")
     if text.count("(") <= DEEPEST:
         return
-    depth = 0
+    depth = -1 if _ROOT.match(text) else 0  # ``read_off`` puts one around a tree that has none
     for bracket in _BRACKET.findall(text):
         depth += 1 if bracket == "(" else -1
         if depth > DEEPEST:
@@ -160,6 +183,29 @@ def leaves(tree: Tree) -> list[str]:
     return [unescape(leaf) for leaf in tree.leaves()]
 
 
+OTHER_LEAVES = "leaves differ from words"
+
+
+def tree_of_words(bracketing: str, words: Sequence[str]) -> Tree:
+    """The tree of a sentence, held against its words.
+
+    Raises:
+        InputError: as ``parse_tree``, or the leaves are not these words.
+    """
+    tree = parse_tree(bracketing)
+    if leaves(tree) != list(words):
+        raise InputError(OTHER_LEAVES, remedy="mend or remove the tree")
+    return tree
+
+
+def fitting_tree(bracketing: str | None, words: Sequence[str]) -> Tree | None:
+    """The tree of a sentence; None where there is none, or what is there is none of these words."""
+    try:
+        return None if bracketing is None else tree_of_words(bracketing, words)
+    except InputError:
+        return None
+
+
 def constituents(tree: Tree) -> list[Constituent]:
     """Every non-terminal above the tags, in pre-order (so the topmost of a unary chain is first)."""
     return [
@@ -191,6 +237,8 @@ def with_tags(tree: Tree, tags: Sequence[str]) -> Tree:
         copied[place[:-1]].set_label(tag)
     return copied
 
+
+WORDLESS = "a node without words"
 
 _ROOTS = frozenset({"S1", "TOP", "ROOT", ""})
 
@@ -269,7 +317,8 @@ def without_empty(tree: Tree, path: Path | str, line: int) -> Tree | None:
     Labels are kept as they are, function tags and marks included.
 
     Raises:
-        InputError: a word stands beside other nodes instead of under a tag of its own.
+        InputError: a word stands beside other nodes instead of under a tag of its own, or a node has neither
+            words nor nodes: ``(HYPH )`` has lost its word.
     """
     top = Tree("", [])
     todo = [(tree, top)]  # nodes of the tree, and where what is kept of them goes
@@ -280,6 +329,9 @@ def without_empty(tree: Tree, path: Path | str, line: int) -> Tree | None:
             if node.label() != "-NONE-":
                 above.append(Tree(node.label(), [node[0]]))
             continue
+        if not len(node):
+            what = f"{WORDLESS}: ({node.label()} )"
+            raise InputError(what, path=path, line=line, remedy="mend or remove the tree")
         kept = Tree(node.label(), [])
         above.append(kept)
         order.append(kept)
@@ -299,11 +351,16 @@ def read_off(tree: Tree) -> tuple[tuple[str, ...], tuple[str, ...], str]:
 
     Args:
         tree: a tree without empty elements.
+
+    Raises:
+        InputError: what is written would be read as a tree of other words.
     """
     words = tuple(leaves(tree))
     plain = _plain(tree)
     root = Tree("S1", list(plain) if plain.label() in _ROOTS else [plain])
-    return words, tuple(tag for _, tag in root.pos()), one_line(root)
+    text = one_line(root)
+    tree_of_words(text, words)
+    return words, tuple(tag for _, tag in root.pos()), text
 
 
 def _plain(tree: Tree) -> Tree:

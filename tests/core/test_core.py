@@ -38,12 +38,10 @@ from pipeline.text.trees import (
     Constituent,
     base_label,
     constituents,
-    escape,
     leaves,
     one_line,
     parse_tree,
     read_trees,
-    unescape,
 )
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -152,13 +150,6 @@ def test_leaves_are_unescaped() -> None:
     """Treebank escapes become the characters they stand for."""
     tree = parse_tree("(X (A -LRB-) (A 1\\/2) (A \\*) (A -RCB-) (A IL-LRB-2-RRB-))")
     assert leaves(tree) == ["(", "1/2", "*", "}", "IL(2)"]
-
-
-@given(st.text(st.characters(exclude_categories=("Z", "C"), exclude_characters="\\-"), min_size=1))
-def test_any_word_survives_the_brackets(word: str) -> None:
-    """Escaped, bracketed, parsed and unescaped again, a word is itself."""
-    assert unescape(escape(word)) == word
-    assert leaves(parse_tree(f"(X {escape(word)})")) == [word]
 
 
 @pytest.mark.parametrize(

@@ -192,8 +192,19 @@ def test_trees_without_references_or_of_other_words_are_one_line(
     with pytest.raises(InputError, match="no trees"):
         plan_of(tmp_path)
     write_trees(tmp_path, [sentence(0, TREE.replace("dog", "cat"))])
-    with pytest.raises(InputError, match=r"a tree that is not of this sentence \(sentence s0\)"):
+    with pytest.raises(InputError, match="no sentence offers a reference span"):
         plan_of(tmp_path)
+
+
+@pytest.mark.parametrize("bad", [TREE.replace("dog", "cat"), "(S (NP", "(S )"])
+def test_one_bad_tree_costs_one_sentence(
+    tmp_path: Path, write_trees: Callable[..., None], bad: str
+) -> None:
+    """One of other words or none at all, as an earlier version may have left it: it is counted."""
+    write_trees(tmp_path, [sentence(0), sentence(1, bad), sentence(2)])
+    references, without = plan_of(tmp_path).references(0)
+    assert {reference.sentence_id for reference in references} == {"s0", "s2"}
+    assert without == 1
 
 
 @pytest.mark.parametrize(

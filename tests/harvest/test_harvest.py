@@ -34,7 +34,7 @@ from pipeline.parsing.levels import TOO_DEEP
 from pipeline.parsing.parser import Parsed, load_parser
 from pipeline.preparse import stage as preparse
 from pipeline.preparse.settings import PreparseSettings
-from pipeline.text.coordinations import UNWORDED
+from pipeline.text.coordinations import UNBALANCED, UNWORDED
 from pipeline.text.natural import join_words
 from pipeline.text.trees import parse_tree
 
@@ -137,6 +137,17 @@ def test_what_gives_no_row_is_counted_with_its_reason() -> None:
     (row,), notes = _made("- and b", dots)
     assert isinstance(row, Reject)
     assert (row.reason, notes) == (UNWORDED, {})
+    half = "(NP (NP (XX a)) (XX and) (NP (XX -LRB-) (XX b)))"
+    (row,), _ = _made("a and ( b", half)
+    assert isinstance(row, Reject)
+    assert row.reason == UNBALANCED
+    (row,) = rows_of(
+        _sentence("a and ( b"),
+        Parsed(parse_tree(half), None),
+        natural_text.Counter(),
+        unbalanced=True,
+    )
+    assert isinstance(row, Candidate)
     (row,), _ = _made("a and b", "(np (np (XX a)) (XX and) (np (XX b)))")
     assert isinstance(row, Reject)
     assert (row.reason, row.candidate.label) == (natural_text.STRANGE, "X")

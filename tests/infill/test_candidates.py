@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipeline.core.types import Candidate, Reference, Reject, Span, bracketed
+from pipeline.core.types import Attested, Candidate, Donor, Reference, Reject, Span, bracketed
 from pipeline.infill import Fill
 from pipeline.infill.candidates import (
     COORDINATED,
@@ -13,6 +13,7 @@ from pipeline.infill.candidates import (
     make_candidate,
     make_candidates,
 )
+from pipeline.text.coordinations import UNBALANCED
 
 WORDS = ("The", "parser", "read", "ten", "trees", ".")
 REFERENCE = Reference("s1", WORDS, Span(3, 5), "NP", "CC0")
@@ -93,6 +94,32 @@ def test_a_fill_that_holds_a_coordinator_is_rejected_unless_asked_for(
     assert (made.reason if isinstance(made, Reject) else None) == (COORDINATED if refused else None)
     (kept,) = make_candidates(REFERENCE, [Fill(fill)], coordinator, coordinators_in_fills=True)
     assert isinstance(kept, Candidate)
+
+
+@pytest.mark.parametrize(
+    ("span", "fill", "refused"),
+    [
+        (Span(1, 2), "dogs ( big ones", True),
+        (Span(1, 2), "dogs ( big ones )", False),
+        (Span(1, 2), "the so-called `` dogs", True),
+        (Span(2, 4), "dogs", True),  # the reference itself
+        (Span(2, 5), "dogs", False),
+    ],
+)
+def test_a_conjunct_that_does_not_balance_is_rejected_unless_asked_for(
+    span: Span, fill: str, refused: bool
+) -> None:
+    """Of a fill that a model writes and of one that somebody wrote, and of the reference."""
+    reference = Reference("s", ("We", "saw", "(", "cats", ")", "."), span, "NP", "CC0")
+    words = tuple(fill.split())
+    attested = Attested(words, Donor("t", 0, len(words)), "CC0")
+    for each in (Fill(fill), Fill(fill, attested=attested)):
+        (made,) = make_candidates(reference, [each], "and")
+        assert (made.reason if isinstance(made, Reject) else None) == (
+            UNBALANCED if refused else None
+        )
+        (kept,) = make_candidates(reference, [each], "and", unbalanced=True)
+        assert isinstance(kept, Candidate)
 
 
 def test_a_copy_of_a_coordinated_reference_is_a_copy() -> None:

@@ -203,7 +203,8 @@ def test_what_is_not_kept_is_counted(tmp_path: Path) -> None:
         (lists / f"{name}.pmids").write_text(ids)
     source = tmp_path / "xml"
     source.mkdir()
-    (source / "1.xml").write_text(article(np("dogs"), c("NP", null="NONE"), pmid="1"))
+    lost = c("NP", t("NN", "gas"), t("HYPH", " "), t("VBN", "powered"))
+    (source / "1.xml").write_text(article(np("dogs"), c("NP", null="NONE"), lost, pmid="1"))
     (source / "9.xml").write_text(article(np("cats"), np("hens"), pmid="9"))
     tally = Tally()
     (sentence,) = read_genia(source, tally, split_lists=lists)
@@ -212,7 +213,9 @@ def test_what_is_not_kept_is_counted(tmp_path: Path) -> None:
         "sentence of an article in no split list": 2,
         "article of a split list that the source lacks (counts articles)": 2,
         "sentence without words": 1,
+        "sentence with a token without text": 1,
     }
+    assert tally.places["sentence with a token without text"] == [f"{source}/1.xml: sentence S3"]
 
 
 def test_archive_folder_and_folder_with_archive_agree(tmp_path: Path) -> None:

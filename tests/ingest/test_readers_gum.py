@@ -13,6 +13,7 @@ from pipeline.core.schema import read_sentences
 from pipeline.core.types import Sentence
 from pipeline.ingest.settings import IngestSettings
 from pipeline.ingest.stage import run
+from pipeline.text.coordinations import WITHHELD
 
 ARCHIVE = Path(__file__).resolve().parents[2] / "../shared/data/gum/gum-const.tar.xz"
 NEEDS_GUM = pytest.mark.skipif(not ARCHIVE.exists(), reason=f"needs {ARCHIVE}")
@@ -100,6 +101,20 @@ def test_no_option_gives_leave_that_a_corpus_does_not(tmp_path: Path, reader: st
     given = {"reader": reader, "source": tmp_path, "out": tmp_path / "out"}
     with pytest.raises(SettingsError, match="permits more; leave --license out"):
         IngestSettings.build(given | {"license": "CC0-1.0"}, None)
+
+
+def test_words_that_are_withheld_are_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Documents from Reddit have underscores for words: no coordinator, no sentence, no text."""
+    source = folder(tmp_path / "trees", "GUM_bio_chao")
+    hidden = "(ROOT (S (NP (NNS ____) (CC ___) (NNS ____)) (VP (VBD ___)) (. _)))\n"
+    (source / "GUM_reddit_macroeconomics.ptb").write_text(hidden * 8)
+    found = ingested(source, tmp_path / "gum")
+    assert {s.doc_id for s in found} == {"GUM_bio_chao"}
+    assert "_" not in (tmp_path / "gum/text.txt").read_text()
+    assert read_json(tmp_path / "gum/ingest.json")["refused"][WITHHELD] == 8
+    assert f"{WITHHELD}: {source}/GUM_reddit_macroeconomics.ptb:1" in capsys.readouterr().out
 
 
 def test_a_document_in_no_list_is_counted(tmp_path: Path) -> None:

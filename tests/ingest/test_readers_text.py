@@ -61,6 +61,18 @@ def test_folders_and_compressed_files(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+KNP = (
+    "# S-ID:w-1 KNP:5.0\n* 1D\n+ 1D <NE:PERSON:x>\n犬 いぬ 犬 名詞 6 * 0 * 0 NIL\n"
+    "が が が 助詞 9 * 0 * 0 NIL\n* -1D\n+ -\n走る はしる 走る 動詞 2 * 0 * 0 NIL\nEOS\n"
+)
+
+
+def test_tabs_and_stars_in_sentences_are_no_table(tmp_path: Path) -> None:
+    """A line that is indented or has a tab in it, and a list of points."""
+    (tmp_path / "a.txt").write_text("\tA dog ran .\n\tA cat\tran .\n* 3 dogs ran .\nEOS\n")
+    assert len(read(tmp_path)) == 4
+
+
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
@@ -68,6 +80,12 @@ def test_folders_and_compressed_files(tmp_path: Path) -> None:
         ("a.txt", b"caf\xe9\n", "a.txt:1: not UTF-8 text"),
         ("a.txt.xz", b"not packed", "a.txt.xz: cannot be read"),
         ("a.txt.gz", b"not packed", "a.txt.gz: cannot be read"),
+        (
+            "a.txt",
+            b"A dog ran .\n1\tdogs\tNNS\n2\tran\tVBD\n",
+            "a.txt:2: words or columns on lines",
+        ),
+        ("a.txt", KNP.encode(), "a.txt:2: words or columns on lines of their own"),
         ("a.doc", b"x", r"no \.txt, \.txt\.gz or \.txt\.xz file"),
     ],
 )

@@ -60,7 +60,7 @@ def test_what_a_treebank_may_look_like(tmp_path: Path, capsys: pytest.CaptureFix
     )
     (source / "b.txt").write_text(
         "(ROOT\n  (S (NP (NN/NNP x\\/y)\n (HYPH -)) (VP (-NONE- *T*) (VBD ran))))\n\n(NP\n(NN a)\n(NN b))"
-        "\n(S (-LRB- () (NN z) (-RRB- )))\n"
+        "\n(S (-LRB- () (NN z) (-RRB- )))\n(S (-LRB- \\() (SYM \\) (NN C:\\) (-RRB- \\)))\n"
     )
     (source / "README").write_text("(not read)")
     (source / ".hidden").write_text(TREE)
@@ -69,13 +69,14 @@ def test_what_a_treebank_may_look_like(tmp_path: Path, capsys: pytest.CaptureFix
         "(S1 (S (NP (DT the) (NN dog)) (VP (VBD ran) (CC and) (VBD hid)) (. .)))",
         "(S1 (S (NN one)))",
         "(S1 (S (NP (NN tea)) (CC or) (NP (NN milk))))",
-        "(S1 (S (NP (NN/NNP x/y) (HYPH -)) (VP (VBD ran))))",
+        "(S1 (S (NP (NN x/y) (HYPH -)) (VP (VBD ran))))",
         "(S1 (NP (NN a) (NN b)))",
         "(S1 (S (-LRB- -LRB-) (NN z) (-RRB- -RRB-)))",
+        "(S1 (S (-LRB- -LRB-) (SYM -BACKSLASH-) (NN C:-BACKSLASH-) (-RRB- -RRB-)))",
     ]
     assert [s.sentence_id for s in found][:4] == ["own/a/1", "own/a/2", "own/a/3", "own/b/1"]
-    assert [len(s.coordinations) for s in found] == [1, 0, 1, 0, 0, 0]
-    assert found[-1].words == ("(", "z", ")")
+    assert [len(s.coordinations) for s in found] == [1, 0, 1, 0, 0, 0, 0]
+    assert [s.words for s in found[-2:]] == [("(", "z", ")"), ("(", "\\", "C:\\", ")")]
     assert refused(tmp_path / "own") == {
         "comment line outside brackets": 2, "file of no trees, by its name": 1, "hidden file": 1,
     }  # fmt: skip
@@ -83,6 +84,40 @@ def test_what_a_treebank_may_look_like(tmp_path: Path, capsys: pytest.CaptureFix
     assert f"comment line outside brackets: {source}/a.parse:1" in said
     assert "Table 1" not in said
     assert "hardly any coordination in the training split: no labelled sets" in said
+
+
+def test_functions_are_no_part_of_a_label_however_they_are_written(tmp_path: Path) -> None:
+    """Behind a hyphen, an equals sign, a star, a low line or a slash: the same tree and coordination."""
+    path = tmp_path / "trees.mrg"
+    tree = (
+        "(S{0}X (NP{0}SB (NNS{0}HD dogs) (CC{0}CD and) (NNS cats)) "
+        "(VP{0}HD (VBD ran) (PRP$ its)) (-NONE- *))\n"
+    )
+    path.write_text("".join(tree.format(sign) for sign in "-=*_/"))
+    found = ingested(path, tmp_path / "own")
+    assert len(found) == 5
+    assert {(s.tree, s.tags, s.coordinations) for s in found} == {
+        (
+            "(S1 (S (NP (NNS dogs) (CC and) (NNS cats)) (VP (VBD ran) (PRP$ its))))",
+            ("NNS", "CC", "NNS", "VBD", "PRP$"),
+            found[0].coordinations,
+        )
+    }
+    assert [each.word for each in found[0].coordinations] == ["and"]
+
+
+def test_held_out_sentences_that_stand_in_training_are_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Counted in the record and named; the sentences stay where the splits put them."""
+    source = tmp_path / "trees"
+    source.mkdir()
+    (source / "train.mrg").write_text(TREE + PLAIN)
+    (source / "test.mrg").write_text(PLAIN + "(S (NP (NN tea)) (VP (VBD fell)))\n")
+    found = ingested(source, tmp_path / "own", split=["train=train", "test=test"])
+    assert len(found) == 4
+    assert read_json(tmp_path / "own/ingest.json")["held_out_in_training"] == 1
+    assert "warning: 1 sentences of other splits stand in" in capsys.readouterr().out
 
 
 BAD: dict[str, tuple[str | bytes, str]] = {
@@ -94,6 +129,7 @@ BAD: dict[str, tuple[str | bytes, str]] = {
     "an empty tree": ("()\n", "a tree without words"),
     "500 levels": ("(NP " * 500 + "(NN x)" + ")" * 500 + "\n", "a tree of more than 400 levels"),
     "empty elements only": ("(S (-NONE- *))\n", "tree of empty elements only"),
+    "a word that is lost": ("(S (NN gas) (HYPH ) (VBN powered))\n", "a node without words"),
     "two roots": ("(ROOT (S (NN x))\n(ROOT (S (NN y)))\n)\n", "a tree that is never closed"),
 }
 

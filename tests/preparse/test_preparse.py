@@ -204,6 +204,38 @@ def test_raw_text_with_a_coordinator_is_parsed_as_coordinated_only(
         preparse.run(PreparseSettings(corpus=corpus, **options | {"min_words": 6}))
 
 
+def test_words_that_look_like_escapes_are_the_leaves_of_their_trees(
+    trained: Path, tmp_path: Path
+) -> None:
+    """Raw text may hold them; what reads the trees finds the very words."""
+    texts = [
+        "the cook saw -LRB- .",
+        "the cook saw a\\/b .",
+        "the cook saw C:\\ .",
+        "the cook saw \\) .",
+    ]
+    corpus = _corpus(tmp_path, [_raw(n, text) for n, text in enumerate(texts)])
+    parser = str(trained / "parser" / "parser.pt")
+    preparse.run(PreparseSettings(corpus=corpus, parser=parser, min_words=4))
+    rows = tree_rows(corpus)
+    assert [row["words"] for row in rows] == [text.split() for text in texts]
+    for row in rows:
+        assert leaves(parse_tree(row["tree"])) == row["words"]
+
+
+def test_a_tree_that_is_none_is_a_reject_with_its_id(tmp_path: Path) -> None:
+    """Malformed or too deep, as another program may have written it: it stops nothing."""
+    good = _sentence(1, "a b c", "(S1 (S (X a) (X b) (X c)))")
+    deep = _sentence(3, "a b c", f"{'(X ' * 500}(X a) (X b) (X c){')' * 500}")
+    corpus = _corpus(tmp_path, [good, _sentence(2, "a b c", "(S1 (S (X a)"), deep])
+    preparse.run(PreparseSettings(corpus=corpus, parser="treebank", min_words=3))
+    assert [row["sentence_id"] for row in tree_rows(corpus)] == ["t/1"]
+    assert list(read_rows(corpus / "trees" / "rejects-00000-of-00001.parquet", UNPARSED)) == [
+        {"sentence_id": "t/2", "reason": "malformed brackets"},
+        {"sentence_id": "t/3", "reason": "a tree of more than 400 levels"},
+    ]
+
+
 def _shards(corpus: Path) -> dict[str, bytes]:
     return {p.name: p.read_bytes() for p in sorted((corpus / "trees").glob("*-of-*.parquet"))}
 

@@ -16,8 +16,9 @@ class DrawnSizes(TypedDict):
 class IngestCard(TypedDict, total=False):
     """``ingest.json``, which ``ingest`` writes beside the record of its files (``core/fingerprint.py``).
 
-    ``task`` is of a corpus of another task than coordination, ``unlabelled`` of one with ``--unlabelled``. A
-    corpus that another program wrote may lack everything.
+    ``task`` is of a corpus of another task than coordination, ``unlabelled`` of one with ``--unlabelled``;
+    ``held_out_in_training`` counts sentences outside the training split that stand in it, too. A corpus that
+    another program wrote may lack everything.
     """
 
     reader: str
@@ -30,6 +31,7 @@ class IngestCard(TypedDict, total=False):
     unlabelled: TallyForm
     draws: dict[str, DrawnSizes]
     raw_text: Count
+    held_out_in_training: Count
 
 
 class DrawFile(TypedDict):

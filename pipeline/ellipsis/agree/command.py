@@ -17,6 +17,7 @@ from pipeline.ellipsis.agree.drawing import DrawnSentences, Shape, draw
 from pipeline.ellipsis.agree.settings import AgreeSettings
 from pipeline.ellipsis.dependencies import DependencyTree, TreebankWord, read_trees
 from pipeline.ellipsis.gap.treebank import treebank_files
+from pipeline.text.coordinations import WITHHELD, is_withheld
 from pipeline.text.lines import open_lines
 from pipeline.text.unpacking import UnpackingAllowance
 
@@ -99,7 +100,9 @@ def _agreed(
     said: set[_Forms] = set()
     for one, other in _pairs(settings, allowance):
         forms = one.forms
-        if _tags(one, settings.tags) != _tags(other, settings.tags):
+        if is_withheld(forms):
+            tally.refuse(WITHHELD)
+        elif _tags(one, settings.tags) != _tags(other, settings.tags):
             tally.refuse(OTHER_TAGS)
         elif any(map(_differ, one.words, other.words)):
             tally.refuse(OTHER_TREE)

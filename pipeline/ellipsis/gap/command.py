@@ -28,6 +28,7 @@ from pipeline.ellipsis.gap.treebank import (
     require_universal,
     treebank_files,
 )
+from pipeline.text.coordinations import WITHHELD, is_withheld
 from pipeline.text.lines import open_lines
 from pipeline.text.unpacking import UnpackingAllowance
 
@@ -146,8 +147,10 @@ def _add(
     made: _Made, tree: DependencyTree, source_id: str, settings: GapSettings, origin: SentenceOrigin
 ) -> None:
     """Make what can be made of a sentence: one of each verb that may be left out."""
+    withheld = is_withheld(tree.forms)
     for found in find_gaps(tree, settings.kinds):
         reason = found.reason if isinstance(found, Refused) else _refusal(found, settings)
+        reason = WITHHELD if withheld else reason
         if not reason and isinstance(found, GappedVerb):
             try:
                 shorter = left_out(tree, found)

@@ -38,7 +38,7 @@ from pipeline.core.tally import Tally
 from pipeline.core.types import Coordination, Sentence, Span
 from pipeline.ingest.archives import members
 from pipeline.text.coordinations import PRECONJUNCTIONS, conjunct_children
-from pipeline.text.trees import DEEPEST, LONGEST, escape
+from pipeline.text.trees import DEEPEST, LONGEST, OTHER_LEAVES, escape, fitting_tree
 from pipeline.text.unpacking import UnpackingAllowance, opened, read_at_most, read_whole
 
 LARGEST = 16 * 2**20
@@ -155,6 +155,8 @@ def _neighbour(children: list[Element], coordinator: int) -> set[int]:
 
 SHIPPED_SPLIT = Path(__file__).resolve().parents[2] / "resources" / "genia_split"
 
+NO_WORDS, WORDLESS = "sentence without words", "sentence with a token without text"
+
 _WORK = "ingest genia"  # the name of the work, beside its progress
 
 _TAGS = {
@@ -205,11 +207,14 @@ def read_genia(
         if pmid not in splits:
             tally.refuse("sentence of an article in no split list", len(elements))
             continue
-        made = [_sentence(path, pmid, splits[pmid], element) for element in elements]
-        kept = [sentence for sentence in made if sentence is not None]
-        tally.keep(len(kept))
-        if len(kept) < len(made):
-            tally.refuse("sentence without words", len(made) - len(kept))
+        kept = []
+        for element in elements:
+            made = _sentence(path, pmid, splits[pmid], element)
+            if isinstance(made, Sentence):
+                kept.append(made)
+                tally.keep()
+            else:
+                tally.refuse(made, place=f"{path}: sentence {element.get('id')}")
         found.append(((path.rpartition("/")[2], path), kept))
     for _, sentences in sorted(found, key=lambda each: each[0]):
         yield from sentences
@@ -313,11 +318,13 @@ def _pmid(path: str, root: Element) -> str:
     return pmid
 
 
-def _sentence(path: str, pmid: str, split: str, element: Element) -> Sentence | None:
+def _sentence(path: str, pmid: str, split: str, element: Element) -> Sentence | str:
+    """A sentence, or why there is none."""
     sentence_id = f"genia/{pmid}/{element.get('id')}"
     words: list[str] = []
     tags: list[str] = []
     spans: dict[Element, Span] = {}
+    lost = 0  # tokens without text
     size = 0  # about as many characters as the bracketing has
 
     def problem(what: str) -> InputError:
@@ -352,6 +359,7 @@ def _sentence(path: str, pmid: str, split: str, element: Element) -> Sentence | 
                 raise problem(f"a tree of more than {LONGEST:,} characters")
             if child.tag == "tok":
                 inner += filter(None, [token(child, category)])
+                lost += not len(spans[child])
             elif len(open_) > DEEPEST - 2:  # above it stands S1, below it a tag
                 raise problem(f"a tree of more than {DEEPEST} levels")
             else:
@@ -364,14 +372,17 @@ def _sentence(path: str, pmid: str, split: str, element: Element) -> Sentence | 
         if inner:
             open_[-1][2].append(f"({node.get('cat')} {' '.join(inner)})")
     if not words:
-        return None
+        return NO_WORDS
+    tree = f"(S1 {' '.join(inner)})"
+    if lost or fitting_tree(tree, words) is None:
+        return WORDLESS if lost else OTHER_LEAVES
     return Sentence(
         sentence_id=sentence_id,
         doc_id=pmid,
         split=split,
         words=tuple(words),
         tags=tuple(tags),
-        tree=f"(S1 {' '.join(inner)})",
+        tree=tree,
         coordinations=tuple(genia_coordinations(element, spans)),
         license=CORPORA["genia"].licence,
     )

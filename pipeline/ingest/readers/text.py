@@ -7,6 +7,7 @@ from pipeline.core.console import Meter
 from pipeline.core.errors import InputError
 from pipeline.core.tally import Tally
 from pipeline.core.types import Sentence
+from pipeline.text.lines import COLUMNS, begins_phrase, is_of_columns
 from pipeline.text.natural import split_words
 from pipeline.text.segmentation import Segmenter, guarded, learn_punkt, load_stanza, text_files
 from pipeline.text.unpacking import UnpackingAllowance, opened, packing, read_whole
@@ -130,6 +131,13 @@ def _read(path: Path, allowance: UnpackingAllowance) -> str:
     text = read_whole(path, allowance if kind else None)
     if not text.strip():
         raise InputError("the file is empty", path=path, remedy="remove it or fill it")
+    lines = [line for line in text.split("\n") if line.strip()]
+    of_columns = [is_of_columns(line) for line in lines]
+    # KNP's words have lines without tabs; after each sentence it says EOS.
+    knp = "EOS" in lines and any(map(begins_phrase, lines))
+    if knp or 2 * sum(of_columns) > len(lines) > 1:
+        first = text.split("\n").index(lines[of_columns.index(True)]) + 1
+        raise InputError(COLUMNS, path=path, line=first, remedy="give the text alone")
     return text
 
 

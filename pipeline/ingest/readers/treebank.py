@@ -4,6 +4,7 @@ Whatever stands in its files and is no tree that can be kept is counted, with th
 bad tree costs one tree.
 """
 
+import re
 from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +19,7 @@ from pipeline.ingest.document_licences import Licences
 from pipeline.ingest.document_sentences import ReadSentence, sentences_of_documents
 from pipeline.ingest.splitting import Splitter
 from pipeline.text.bracketings import COMMENT, Bracketing, bracketings
-from pipeline.text.coordinations import ptb_coordinations
+from pipeline.text.coordinations import WITHHELD, is_withheld, ptb_coordinations
 from pipeline.text.trees import base_label, parse_tree, read_off, without_empty
 from pipeline.text.unpacking import UnpackingAllowance
 
@@ -39,7 +40,7 @@ def read_treebank(
     """Yield the sentences of all documents in a split, with coordination found by ``ptb_coordinations``.
 
     A document is a file, and the number of a sentence that of its tree: see ``sentences_of_documents``.
-    Labels in lower case are raised.
+    Labels in lower case are raised, and functions behind ``*``, ``_`` and ``/`` go as those behind ``-`` do.
 
     Args:
         source: a file, an archive or a folder: see ``bracket_files``.
@@ -88,6 +89,8 @@ def _trees(file: BracketFile, tally: Tally, strict: bool) -> Iterator[ReadSenten
             continue
         if parsed is None:
             tally.refuse("tree of empty elements only", place=place)
+        elif is_withheld(parsed.words):
+            tally.refuse(WITHHELD, place=place)
         else:
             yield parsed
 
@@ -110,14 +113,19 @@ def _parsed(found: Bracketing, number: int, place: str) -> ReadSentence | None:
     cleaned = without_empty(tree, place, found.line)
     if cleaned is None:
         return None
-    _raise_labels(cleaned)
+    _usual_labels(cleaned)
     words, tags, text = read_off(cleaned)
     return ReadSentence(number, words, tags, text, tuple(ptb_coordinations(cleaned)))
 
 
-def _raise_labels(tree: Tree) -> None:
-    """Write labels in lower case as other treebanks do: np is NP."""
+_WITH_FUNCTION = re.compile(r"([A-Za-z]+\$?)[*_/].+")
+
+
+def _usual_labels(tree: Tree) -> None:
+    """Write labels as most treebanks do: np is NP, and of NP*SB, NP_SB and NP/SB the category is NP."""
     for node in tree.subtrees():
+        if found := _WITH_FUNCTION.fullmatch(node.label()):
+            node.set_label(found[1])
         if base_label(node.label()).islower():
             node.set_label(node.label().upper())
 

@@ -35,8 +35,8 @@ from pipeline.release.candidate_trees import CandidateTrees
 from pipeline.sharing.export.protocol import Item
 from pipeline.sharing.export.settings import ExportSettings
 from pipeline.text.columns import with_text
-from pipeline.text.splicing import NoTree, require_sound
-from pipeline.text.trees import leaves, one_line, parse_tree
+from pipeline.text.splicing import OTHER_WORDS, NoTree, require_sound
+from pipeline.text.trees import fitting_tree, one_line, parse_tree
 
 Row = dict[str, Any]
 
@@ -207,9 +207,8 @@ def _of_sentence(sentence: Sentence) -> Item:
         each["conjuncts"] = [(span["start"], span["end"]) for span in each["conjuncts"]]
     tree, reason = None, "no tree in the treebank"
     if sentence.tree is not None:
-        tree, reason = parse_tree(sentence.tree), ""
-        if leaves(tree) != list(sentence.words):
-            tree, reason = None, "a tree of other words"
+        tree = fitting_tree(sentence.tree, sentence.words)
+        reason = "" if tree else OTHER_WORDS
     return Item(
         sentence.sentence_id, sentence.words, sentence.coordinations, sentence.license, row,
         tree, reason, sentence.tags, f"a {UNDECIDED}" if is_undecided(sentence) else "",

@@ -4,7 +4,8 @@ from nltk.tree import Tree
 
 from pipeline.sharing.export.protocol import Item, Unwritable
 from pipeline.sharing.export.text_file import TextFile
-from pipeline.text.trees import leaves, one_line, rooted, unescape
+from pipeline.text.splicing import OTHER_WORDS
+from pipeline.text.trees import has_own_escape, leaves, one_line, rooted, unescape
 
 UNHELD = "a word that brackets cannot hold"
 _ROOT = "ROOT"  # what stanza and benepar know for one
@@ -25,7 +26,7 @@ def ptb(item: Item) -> str:
     for leaf, word in zip(item.tree.leaves(), item.words, strict=False):
         require_held(leaf, word)
     if leaves(item.tree) != list(item.words):
-        raise Unwritable("a tree of other words")
+        raise Unwritable(OTHER_WORDS)
     tree = rooted(item.tree, _ROOT)
     if len(tree) > 1:  # stanza's trainer stops at a root of several children
         tree = Tree(_ROOT, [Tree(_FRAGMENT, list(tree))])
@@ -39,7 +40,8 @@ def require_held(leaf: str, word: str) -> None:
         Unwritable: it is not.
     """
     # A backslash at the end would take the bracket after it for a part of the word.
-    if not leaf or leaf[-1] == "\\" or any(c.isspace() for c in leaf) or unescape(leaf) != word:
+    wrong = not leaf or leaf[-1] == "\\" or any(c.isspace() for c in leaf) or has_own_escape(leaf)
+    if wrong or unescape(leaf) != word:
         raise Unwritable(UNHELD)
 
 

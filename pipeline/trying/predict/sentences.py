@@ -5,9 +5,10 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
+from pipeline.core.errors import InputError
 from pipeline.core.tally import Tally
 from pipeline.text.conllu import looks_like_conllu, read_conllu
-from pipeline.text.lines import GivenSentence, NumberedLines
+from pipeline.text.lines import COLUMNS, GivenSentence, NumberedLines, is_of_columns
 from pipeline.text.natural import split_words
 from pipeline.text.trees import leaves, trees_of, without_empty
 
@@ -24,6 +25,9 @@ def format_of(lines: NumberedLines) -> str:
 
     A line of ten columns after nothing but comments is CoNLL-U; one that begins with two brackets,
     a label between them or not, or with one and a label alone, is a tree; all else is text.
+
+    Raises:
+        InputError: the first line is one of a table, of KNP or of CaboCha.
     """
     suffixes = [suffix for suffix in Path(lines.name).suffixes if suffix not in _PACKED]
     if suffixes and suffixes[-1].lower() in _SUFFIXES:
@@ -34,6 +38,12 @@ def format_of(lines: NumberedLines) -> str:
         if _TREE.match(line):
             return "ptb"
         if line.strip() and not line.startswith("#"):
+            if is_of_columns(line):
+                raise InputError(
+                    COLUMNS,
+                    path=lines.name,
+                    remedy="give the text alone, or say --format text if it is text",
+                )
             break
     return "text"
 

@@ -1,0 +1,48 @@
+"""Whether fills say different things: a language model that has learned nothing says the same everywhere."""
+
+from collections import Counter
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+from pipeline.core.candidates import candidate_shards
+from pipeline.core.errors import ModelError
+
+_MOST = 0.5
+"""Share of fills that may be alike. Flat models say the same nearly everywhere, others hardly ever: of 1,500
+last conjuncts of GENIA no two words are one repeated, and 9 are the most frequent one."""
+
+_FEWEST = 50
+"""Fills that a share is taken of; of fewer it says little."""
+
+
+def require_varied(folder: Path) -> None:
+    """Refuse candidates most of whose fills are one word repeated, or one and the same fill.
+
+    They stay where they are, so that whoever wants can look at them.
+
+    Args:
+        folder: of candidates.
+
+    Raises:
+        ModelError: they are alike.
+    """
+    fills, longer, repeated = Counter[str](), 0, 0
+    for shard in candidate_shards(folder):
+        for batch in pq.ParquetFile(shard).iter_batches(columns=["fill"]):
+            for fill in batch.column(0).to_pylist():
+                words = fill.lower().split()
+                longer += len(words) > 1
+                if len(words) > 1 and len(set(words)) == 1:
+                    repeated += 1
+                    words = words[:1]
+                fills[" ".join(words)] += 1
+    for what, alike, every in (
+        ("fills of several words are one word again and again", repeated, longer),
+        ("fills are the same", max(fills.values(), default=0), fills.total()),
+    ):
+        if every >= _FEWEST and alike > _MOST * every:
+            raise ModelError(
+                f"{alike:,} of {every:,} {what}, so these candidates teach nothing", path=folder,
+                remedy="train the language model on more text or for longer, or take another (--model)",
+            )  # fmt: skip
