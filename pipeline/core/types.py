@@ -345,7 +345,8 @@ COLUMNS: tuple[Column, ...] = (
         "tree", "string",
         "constituency tree of the sentence in Penn brackets on one line: the source's, with the reference "
         "span's constituent replaced by the coordination; its leaves are `words` (`(` and `)` as `-LRB-` "
-        "and `-RRB-`); null where none could be made",
+        "and `-RRB-`, and in words that would be read as others `-` and `\\` as `-HYPHEN-` and "
+        "`-BACKSLASH-`); null where none could be made",
         null=True, of="trees",
     ),
     Column(

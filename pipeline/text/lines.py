@@ -94,24 +94,22 @@ class NumberedLines(Iterator[tuple[int, str]]):
         self, what: str, remedy: str, sentence_id: str | None = None, line: int | None = None
     ) -> InputError:
         """An error at a line, the one handed out last if none is given; of a sentence if it is named."""
-        return self._problem(line or self._number, what, remedy, sentence_id)
-
-    def _problem(
-        self, number: int, what: str, remedy: str, sentence_id: str | None = None
-    ) -> InputError:
         named = sentence_id and sentence_id[:_NAMED]  # it may be as long as a sentence
-        return InputError(what, path=self.name, line=number, sentence_id=named, remedy=remedy)
+        at = line or self._number
+        return InputError(what, path=self.name, line=at, sentence_id=named, remedy=remedy)
 
     def _read(self, number: int) -> str | None:
         try:
             line = self._handle.readline(self._longest)
         except DAMAGED as error:
-            raise self._problem(number, f"cannot be read: {error}", "check the file") from error
+            raise self.problem(f"cannot be read: {error}", "check the file", line=number) from error
         if not line:
             return None
         if len(line) == self._longest and not line.endswith(b"\n"):
-            raise self._problem(
-                number, f"a line of more than {self._longest:,} bytes", "break it into sentences"
+            raise self.problem(
+                f"a line of more than {self._longest:,} bytes",
+                "break it into sentences",
+                line=number,
             )
         text = decoded(line, self.name, number)
         return text.removeprefix(_MARK if number == 1 else "").rstrip("\r\n")

@@ -155,7 +155,7 @@ def _neighbour(children: list[Element], coordinator: int) -> set[int]:
 
 SHIPPED_SPLIT = Path(__file__).resolve().parents[2] / "resources" / "genia_split"
 
-NO_WORDS, WORDLESS = "sentence without words", "sentence with a token without text"
+NO_WORDS, NO_TEXT = "sentence without words", "sentence with a token without text"
 
 _WORK = "ingest genia"  # the name of the work, beside its progress
 
@@ -375,7 +375,7 @@ def _sentence(path: str, pmid: str, split: str, element: Element) -> Sentence | 
         return NO_WORDS
     tree = f"(S1 {' '.join(inner)})"
     if lost or fitting_tree(tree, words) is None:
-        return WORDLESS if lost else OTHER_LEAVES
+        return NO_TEXT if lost else OTHER_LEAVES
     return Sentence(
         sentence_id=sentence_id,
         doc_id=pmid,
