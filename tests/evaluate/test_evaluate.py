@@ -227,7 +227,7 @@ def test_evaluate_scores_every_run(tmp_path: Path, capsys: pytest.CaptureFixture
     metrics = read_json(corpus / "evaluation/metrics.json")
     assert metrics["split"] == "test"
     assert metrics["instances"] == {
-        "overall": 30, "NP, NX": 10, "VP": 10, "ADJP, ADVP": 0, "PP": 0, "S, SBAR": 0,
+        "overall": 30, "NP, NX": 10, "VP": 10, "ADJP, ADVP": 0, "PP": 0, "S, SBAR": 0, "other": 10,
     }  # fmt: skip
     *files, mine = sorted((corpus / "evaluation/predictions").iterdir())
     assert [p.name for p in files] == ["baseline-40-0.parquet", "baseline-40-1.parquet"]

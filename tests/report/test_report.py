@@ -441,6 +441,20 @@ def test_table_2_has_variations_where_nothing_else_was_run() -> None:
     assert [row.cells[2] for row in rows] == ["60.00 ± 1.00"] * 2
 
 
+def test_table_2_has_columns_of_other_labels_that_were_measured() -> None:
+    """Behind the paper's; metrics of an earlier version lack them, and the share without one is said."""
+    earlier = metrics_of({"t5": OVERALL["t5"]})
+    counts = earlier["instances"] | {"NML": 70, "other": 10}
+    row = earlier["summary"][0]
+    means = {"mean": row["mean"] | {"NML": 0.25, "other": 0.5}, "sd": row["sd"]}
+    now = earlier | {"instances": counts, "summary": [row | means]}
+    old, new = (accuracy_table(metrics_from(document), 100) for document in (earlier, now))
+    assert new.columns == (*old.columns[:-1], "NML (70)", "other (10)", "seeds")
+    assert new.rows[0].cells == (*old.rows[0].cells[:-1], "25.00", "50.00", "3")
+    for table, share in ((old, "6.9 %"), (new, "0.9 %")):
+        assert f"{share} of them have a label without a column" in str(table.note)
+
+
 def test_table_3_nests_the_variations_under_their_generator() -> None:
     """Rows stand in the paper's order, variations one level deeper, and unknown systems not at all."""
     table = ablation_table(metrics_from(metrics_of(OVERALL)), 100)
