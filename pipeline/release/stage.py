@@ -57,11 +57,11 @@ def run(settings: ReleaseSettings) -> None:
     licenses = _licenses(settings, found)
     if not settings.stand_off:
         require_permission(licenses, shards.place, remedy=_remedy)
-    require_valid(shards, distinct=True)
     corpus = _source(settings, shards)
     used = trees_used(generations(shards).values())
     sources = [facts(corpus, used)] if corpus else (shards.manifest or {}).get("sources", [])
     source = sentences_of(corpus) if corpus and settings.stand_off else None
+    require_valid(shards, distinct=True)
     with appearing(claim) as folder, ExitStack() as opened:
         with Meter("rows, each read and written", 2 * found.rows.total()) as meter:
             trees = None

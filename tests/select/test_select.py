@@ -148,19 +148,22 @@ def test_the_first_thing_that_a_row_fails_is_its_reason(folder: Path, tmp_path: 
         kept += why is None
 
 
-def test_scores_that_are_no_numbers_pass_no_bound(folder: Path, tmp_path: Path) -> None:
-    """Null, NaN and infinite ones have the reason "no score"."""
+def test_scores_that_are_not_there_pass_no_bound(folder: Path, tmp_path: Path) -> None:
+    """They have the reason "no score"; one that is no number is refused, as by validate."""
     path = tmp_path / "rows.parquet"
     table = pa.Table.from_batches(read_accepted(find_shards(folder)))
-    scores = [None, math.nan, math.inf, -math.inf, *table["score"].to_pylist()[4:]]
     at = table.schema.get_field_index("score")
-    pq.write_table(
-        table.set_column(at, table.schema.field(at), pa.array(scores, pa.float32())), path
-    )
-    found = selected(tmp_path / "out", path, min_score=-99.0)
-    assert ids(found) == ids(rows(folder))[4:]
+    for strange in (None, math.nan, math.inf, -math.inf):
+        scores = pa.array([None, strange, *table["score"].to_pylist()[2:]], pa.float32())
+        pq.write_table(table.set_column(at, table.schema.field(at), scores), path)
+        if strange is None:
+            found = selected(tmp_path / "out", path, min_score=-99.0)
+            continue
+        with pytest.raises(InputError, match=r"row 1 \(from 0\): score not finite"):
+            selected(tmp_path / "none", path, min_score=-99.0)
+    assert ids(found) == ids(rows(folder))[2:]
     left_out = manifest(tmp_path / "out")["selection"]["left_out"]
-    assert left_out == {"no score": 4, "score below -99": 0, DROPPED: 0}
+    assert left_out == {"no score": 2, "score below -99": 0, DROPPED: 0}
 
 
 @pytest.mark.parametrize(
@@ -303,7 +306,7 @@ def test_the_result_is_a_corpus_like_any_other(
 def test_another_text_than_the_words_is_handed_on_by_nobody(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Chosen by, selected, merged and released is the text of the words; validate finds the other."""
+    """Who writes rows refuses it, and validate finds it."""
     bad = tmp_path / "bad"
     shutil.copytree(folder, bad)
     for path in bad.glob("*.parquet"):
@@ -314,14 +317,14 @@ def test_another_text_than_the_words_is_handed_on_by_nobody(
         for each in manifest(bad)["shards"]
     ]
     write_json(bad / "manifest.json", manifest(bad) | {"shards": shards})
-    with pytest.raises(InputError, match="no candidate is chosen"):
-        selected(tmp_path / "none", bad, where="text = 'of somebody'")
-    selected(tmp_path / "selected", bad, where="text LIKE '%door%'")
-    merge([find_shards(bad), find_shards(bad)], tmp_path / "merged")
-    release.run(ReleaseSettings(candidates=bad, out=tmp_path / "released"))
-    for name in ("selected", "merged", "released"):
-        for row in (*rows(tmp_path / name), *rejects(tmp_path / name)):
-            assert row["text"] == natural_columns(row["words"])["text"]
+    for write in (
+        lambda: selected(tmp_path / "out", bad, where="text = 'of somebody'"),
+        lambda: merge([find_shards(bad), find_shards(bad)], tmp_path / "out"),
+        lambda: release.run(ReleaseSettings(candidates=bad, out=tmp_path / "out")),
+    ):
+        with pytest.raises(InputError, match="text differs from its words"):
+            write()
+        assert not (tmp_path / "out").exists()
     capsys.readouterr()
     with pytest.raises(SystemExit):
         validate.run(ValidateSettings(place=bad))
