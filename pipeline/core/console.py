@@ -4,11 +4,14 @@ What is printed holds names and labels of corpora that anybody may have made. So
 and what would steer the terminal is shown instead (``plain``).
 """
 
+import os
 import re
+import shlex
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TypeVar
+from contextlib import suppress
+from typing import IO, TypeVar
 
 from rich.console import Console
 from rich.progress import (
@@ -21,11 +24,29 @@ from rich.progress import (
 )
 from rich.table import Table
 
+
+class _Spoken(Console):
+    """A console that goes on when nobody reads it any more: what is said is not what a command makes."""
+
+    def on_broken_pipe(self) -> None:
+        """Say no more; rich would end the process here, before anything is written."""
+        self.quiet = True
+        forsake(self.file)
+
+
+def forsake(stream: IO[str]) -> None:
+    """Let what is written to a stream that nobody reads go nowhere, and what is in its buffer."""
+    with suppress(OSError, ValueError):  # no file behind it
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
+
+
 # Off a terminal rich would wrap tables at 80 columns, too narrow for a log file. Who uses conjoin from
 # Python may have no standard output at all.
 _on_terminal = sys.stdout is not None and sys.stdout.isatty()
-_out = Console(highlight=False, markup=False, emoji=False, width=None if _on_terminal else 120)
-_err = Console(stderr=True, highlight=False, markup=False, emoji=False)
+_out = _Spoken(highlight=False, markup=False, emoji=False, width=None if _on_terminal else 120)
+_err = _Spoken(stderr=True, highlight=False, markup=False, emoji=False)
 _EVERY = 10.0  # seconds between two plain lines
 _T = TypeVar("_T")
 
@@ -49,6 +70,26 @@ def plain_json(text: str) -> str:
 def one_line(text: str) -> str:
     """The same on one line: a line feed is shown as well."""
     return plain(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
+def shell_line(words: Iterable[str]) -> str:
+    r"""A command line to copy: a word that would steer the terminal is quoted as ``$'\x1b'``."""
+    return " ".join(map(_shell_word, words))
+
+
+def _shell_word(word: str) -> str:
+    if not _STEERING.search(word):
+        return shlex.quote(word)
+    escaped = word.replace("\\", "\\\\").replace("'", "\\'")
+    return f"$'{_STEERING.sub(_in_shell, escaped)}'"
+
+
+def _in_shell(found: re.Match[str]) -> str:
+    """The escape of a character; half a character stands for a byte of a file name."""
+    code = ord(found[0])
+    if 0xDC80 <= code <= 0xDCFF:
+        return f"\\x{code - 0xDC00:02x}"
+    return f"\\x{code:02x}" if code < 0x80 else f"\\u{code:04x}"
 
 
 class Meter:
@@ -120,7 +161,7 @@ class Meter:
         self._spoke, elapsed, rate = now, now - self._begun, self.rate
         left = (self._total - self._done) / rate if rate else 0.0
         text = f"[{self._what}] {self._done}/{self._total}  {elapsed:.0f} s, {left:.0f} s left"
-        print(text + (f"  {self._note}" if self._note else ""), file=sys.stderr, flush=True)
+        tell(text + (f"  {self._note}" if self._note else ""))
 
 
 def track(items: Sequence[_T], what: str) -> Iterator[_T]:
@@ -131,13 +172,18 @@ def track(items: Sequence[_T], what: str) -> Iterator[_T]:
             meter.advance()
 
 
+def unread() -> bool:
+    """Whether somebody stopped reading, so that something said here has reached nobody."""
+    return _out.quiet or _err.quiet
+
+
 def say(text: str) -> None:
     """Print a line of result to standard output."""
     _out.print(plain(text), soft_wrap=True)
 
 
 def tell(text: str) -> None:
-    """Print a line about the result to standard error, where the result itself goes to standard output."""
+    """Print a line about the work or its result to standard error."""
     _err.print(plain(text), soft_wrap=True)
 
 

@@ -13,7 +13,8 @@ from pipeline.text.lines import GivenSentence, NumberedLines
 _ID = re.compile(r"([0-9]{1,9})(?:([-.])([0-9]{1,9}))?")
 _NAME = re.compile(r"#\s*sent_id\s*=\s*(.*)")
 _COLUMNS = 10
-_LONGEST = 1 << 20  # characters of a sentence's lines, as of a tree
+LONGEST = 1 << 20
+"""Characters that the lines of a sentence may have, as a tree may."""
 
 
 def looks_like_conllu(line: str) -> bool:
@@ -48,9 +49,9 @@ def read_conllu(lines: NumberedLines) -> Iterator[GivenSentence]:
             words += _word(lines, line, len(words), name)
         rows.append(line)
         size += len(line) + 1
-        if size > _LONGEST:
+        if size > LONGEST:
             raise lines.problem(
-                f"the sentence that begins on line {begun:,} has more than {_LONGEST:,} characters",
+                f"the sentence that begins on line {begun:,} has more than {LONGEST:,} characters",
                 "a blank line ends a sentence",
                 name,
             )
