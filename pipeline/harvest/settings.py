@@ -6,7 +6,14 @@ from typing import ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from pipeline.core.corpus_folder import tree_set
-from pipeline.core.settings import DrawSize, ParserSettings, SourceSettings, TreesName
+from pipeline.core.settings import (
+    DrawSize,
+    OnlyWith,
+    ParserSettings,
+    SourceSettings,
+    TreesName,
+    only_for,
+)
 
 
 class HarvestSettings(SourceSettings, ParserSettings):
@@ -15,6 +22,10 @@ class HarvestSettings(SourceSettings, ParserSettings):
     stage: ClassVar[str] = "harvest"
     arguments: ClassVar[tuple[str, ...]] = ("corpus",)
     table: ClassVar[str] = "harvests"
+    only_with: ClassVar[OnlyWith] = {
+        **only_for(ParserSettings.only_with, ("parser", ("labelled",))),
+        "parser_lm_rate": ParserSettings.only_with["parser_lm_rate"],
+    }
 
     labelled: DrawSize = Field(
         "250",

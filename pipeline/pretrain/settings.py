@@ -6,12 +6,14 @@ from typing import ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from pipeline.core.families import FAMILY_FACTS, MODEL_NAMES, ModelName, family_of
-from pipeline.core.settings import (
-    MOST_PROCESSES,
-    MOST_THREADS,
-    Settings,
-)
+from pipeline.core.settings import MOST_PROCESSES, MOST_THREADS, OnlyWith, Settings, only_for
 from pipeline.text.unpacking import Size
+
+_TRAINING = (
+    "base", "objective", "steps", "batch_size", "max_length", "learning_rate", "warmup", "span_lengths",
+    "eval_every", "checkpoint_every", "dtype",
+)  # fmt: skip
+"""Options of training, which a ready model goes without; others need one of these."""
 
 
 class PretrainSettings(Settings):
@@ -20,6 +22,15 @@ class PretrainSettings(Settings):
     stage: ClassVar[str] = "pretrain"
     arguments: ClassVar[tuple[str, ...]] = ("corpus",)
     variant_field: ClassVar[str | None] = "lm"
+    only_with: ClassVar[OnlyWith] = {
+        **only_for(_TRAINING, ("ready", (None,))),
+        **only_for(("segment", "repeat"), ("texts", ())),
+        **only_for(("texts", "held_out", "pack"), ("objective", ("corruption",))),
+        **only_for(("vocab_size", "hidden", "layers", "heads", "dropout"), ("base", (None,))),
+        **only_for(("body_learning_rate", "mask_rate", "mask_span"), ("lm", ("bert",))),
+        **only_for(("density", "mean_span"), ("lm", ("t5",))),
+        "longest_span": [("span_lengths", ("geometric", "log-uniform"))],
+    }
 
     corpus: Path = Field(description="Corpus folder, e.g. data/genia.")
     lm: ModelName = Field("bert", description=f"Language model to train: {MODEL_NAMES}.")

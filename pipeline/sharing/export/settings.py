@@ -5,12 +5,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from pipeline.core.settings import (
-    TREES_OF_HELP,
-    DrawSize,
-    TreesName,
-    TreesOf,
-)
+from pipeline.core.settings import TREES_OF_HELP, DrawSize, OnlyWith, TreesName, TreesOf, only_for
 from pipeline.sharing.place import PlaceSettings
 
 
@@ -18,6 +13,10 @@ class ExportSettings(PlaceSettings):
     """Write a corpus, or a treebank that was ingested, for other tools: brackets, CoNLL-U, spaCy and more."""
 
     stage: ClassVar[str] = "export"
+    only_with: ClassVar[OnlyWith] = {
+        "seed": [("labelled", ())],
+        **only_for(("trees", "trees_of", "corpus"), ("format", ("ptb",))),
+    }
 
     place: Path = Field(
         description="Folder of candidates, release, or a Parquet file of either; or a corpus folder, whose "
