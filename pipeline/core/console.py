@@ -8,9 +8,10 @@ import os
 import re
 import shlex
 import sys
+import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import IO, TypeVar
 
 from rich.console import Console
@@ -48,6 +49,13 @@ _on_terminal = sys.stdout is not None and sys.stdout.isatty()
 _out = _Spoken(highlight=False, markup=False, emoji=False, width=None if _on_terminal else 120)
 _err = _Spoken(stderr=True, highlight=False, markup=False, emoji=False)
 _EVERY = 10.0  # seconds between two plain lines
+# Of a process that is forked while a thread speaks, the copy would wait for ever to speak itself.
+_speaking = threading.Lock()
+os.register_at_fork(
+    before=_speaking.acquire,
+    after_in_parent=_speaking.release,
+    after_in_child=_speaking.release,
+)
 _T = TypeVar("_T")
 
 _STEERING = re.compile(
@@ -95,7 +103,8 @@ def _in_shell(found: re.Match[str]) -> str:
 class Meter:
     """A progress display: a rich bar on a terminal, a plain line every ten seconds elsewhere.
 
-    Rich prints only its last state off a terminal, which would leave a log file silent for hours.
+    Rich prints only its last state off a terminal, which would leave a log file silent for hours. The lines
+    come whether or not a unit of work is done meanwhile: one may take minutes.
     Use as a context manager; call ``advance`` as work is done.
 
     Args:
@@ -109,6 +118,8 @@ class Meter:
         self._done = self._first = first
         self._note = ""
         self._begun = self._spoke = time.monotonic()
+        self._ended = threading.Event()
+        self._speaker: threading.Thread | None = None
         self._bar: Progress | None = None
         if _err.is_terminal:
             self._bar = Progress(
@@ -125,9 +136,21 @@ class Meter:
     def __enter__(self) -> "Meter":
         if self._bar:
             self._bar.start()
+        else:
+            self._speaker = threading.Thread(target=self._speak, daemon=True)
+            self._speaker.start()
         return self
 
+    def _speak(self) -> None:
+        while not self._ended.wait(max(0.1, self._spoke + _EVERY - time.monotonic())):
+            with _speaking:
+                if time.monotonic() - self._spoke >= _EVERY and not self._ended.is_set():
+                    self._line()
+
     def __exit__(self, *exc: object) -> None:
+        self._ended.set()
+        if self._speaker:
+            self._speaker.join()
         if self._bar:
             self._bar.stop()
         elif self._done > self._first:
@@ -170,6 +193,15 @@ def track(items: Sequence[_T], what: str) -> Iterator[_T]:
         for item in items:
             yield item
             meter.advance()
+
+
+@contextmanager
+def in_one_piece(what: str) -> Iterator[None]:
+    """Show that work without parts goes on: a bar on a terminal, elsewhere a line if it takes long."""
+    with Meter(what, 1) as meter:
+        yield
+        if _err.is_terminal:
+            meter.finish()
 
 
 def unread() -> bool:

@@ -253,13 +253,14 @@ class Settings(BaseModel):
             f"--{flag_of(name)} changes nothing here: it is for "
             + " or ".join(self._shown_need(*need) for need in self.only_with[name])
             for name in given
-            if not self._has_effect(name)
+            if not self.has_effect(name)
         ]
 
-    def _has_effect(self, name: str) -> bool:
+    def has_effect(self, name: str) -> bool:
+        """Whether an option changes anything, as far as the other settings tell."""
         needs = self.only_with.get(name)
         return needs is None or any(
-            self._is_met(*need) and self._has_effect(need[0]) for need in needs
+            self._is_met(*need) and self.has_effect(need[0]) for need in needs
         )
 
     def _is_met(self, name: str, values: tuple[object, ...]) -> bool:

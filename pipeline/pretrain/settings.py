@@ -25,10 +25,14 @@ class PretrainSettings(Settings):
     only_with: ClassVar[OnlyWith] = {
         **only_for(_TRAINING, ("ready", (None,))),
         **only_for(("segment", "repeat"), ("texts", ())),
-        **only_for(("texts", "held_out", "pack"), ("objective", ("corruption",))),
+        **only_for(("texts", "pack"), ("objective", ("corruption",))),
         **only_for(("vocab_size", "hidden", "layers", "heads", "dropout"), ("base", (None,))),
-        **only_for(("body_learning_rate", "mask_rate", "mask_span"), ("lm", ("bert",))),
-        **only_for(("density", "mean_span"), ("lm", ("t5",))),
+        **{
+            name: [("lm", (family,))]
+            for family, facts in FAMILY_FACTS.items()
+            if facts.pretraining
+            for name in facts.pretraining.settings
+        },
         "longest_span": [("span_lengths", ("geometric", "log-uniform"))],
     }
 
@@ -138,20 +142,18 @@ class PretrainSettings(Settings):
         """
         inert = {"corpus", "texts", "largest_unpacked", "processes", "threads", "dtype", "ready"}
         inert |= {"eval_every", "checkpoint_every"}
-        for family, facts in FAMILY_FACTS.items():
-            if family != self.family and facts.pretraining:
-                inert |= facts.pretraining.settings
-        if self.span_lengths == "composed":
-            inert.add("longest_span")
+        inert |= {name for name in self.only_with if not self.has_effect(name)}
         if self.body_learning_rate is None:
             inert.add("body_learning_rate")
-        if self.base:
-            inert |= {"vocab_size", "hidden", "layers", "heads", "dropout"}
-        if not self.texts:
-            inert |= {"segment", "repeat"}
         if self.objective == "twins":
-            inert |= {"segment", "repeat", "pack", "mask_rate", "mask_span", "density"}
-            inert |= {"mean_span", "span_lengths", "longest_span"}
+            inert |= {
+                "mask_rate",
+                "mask_span",
+                "density",
+                "mean_span",
+                "span_lengths",
+                "longest_span",
+            }
         return inert
 
     @model_validator(mode="after")

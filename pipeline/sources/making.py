@@ -12,7 +12,7 @@ import torch
 from pipeline.core.annotation import as_json
 from pipeline.core.candidates import HARVESTED
 from pipeline.core.cards.candidates import CandidatesManifest
-from pipeline.core.console import say, table
+from pipeline.core.console import say, table, warn
 from pipeline.core.device import best_device
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
@@ -25,6 +25,7 @@ from pipeline.corpus.card import write_card
 from pipeline.executor import launch
 from pipeline.executor.run import Make, OnBatch, RunReport, run_units
 from pipeline.executor.units import UnitFolder
+from pipeline.infill.base import TOO_LONG
 from pipeline.sources import dry_run
 from pipeline.sources.protocol import SCHEMAS, CandidateSource, tables
 
@@ -182,7 +183,20 @@ def _write_card(folder: UnitFolder) -> None:
 def _summary(folder: UnitFolder, report: RunReport, items: str) -> None:
     table(f"candidates in {folder.folder}", ("outcome", "count"), folder.tally().rows())
     _say(folder.notes())
+    _warn_of_length(folder.tally())
     report.show(items)
+
+
+def _warn_of_length(tally: Tally) -> None:
+    """Say what to do where many references do not fit into the model."""
+    if (count := tally.refused[TOO_LONG]) >= _MANY * tally.seen > 0:
+        warn(
+            f"{count / tally.seen:.0%} of what was tried is {TOO_LONG}: another --model may read more "
+            "tokens, or one of `conjoin pretrain` with a greater --max-length"
+        )
+
+
+_MANY = 0.05  # of what was tried: fewer are not worth another model
 
 
 def _say(notes: Mapping[str, int]) -> None:

@@ -117,6 +117,11 @@ def run(settings: GapSettings) -> None:
             )  # fmt: skip
     if not any(each["sentences"] for each in made.files):
         raise InputError("no sentence here", path=settings.source, remedy="is it CoNLL-U?")
+    if not made.tally.seen:
+        raise InputError(
+            "no verb is coordinated with another, so none can be left out", path=settings.source,
+            remedy="name a treebank with more sentences",
+        )  # fmt: skip
     _show(made)
     if not made.rows:
         raise InputError(
