@@ -99,8 +99,12 @@ def _family(name: str) -> str:
 
 
 def _place(path: str | Path) -> str | Path:
-    if b"\0" in os.fsencode(path):
-        raise ValueError("NUL")
+    try:
+        os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        pass  # a name of the hub, or the loader says what is missing
+    except OSError as error:  # too long for a name, or in a folder that may not be read
+        raise ValueError(error.strerror) from error
     return path
 
 

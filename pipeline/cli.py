@@ -20,6 +20,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from pipeline import __version__
 from pipeline.audit.settings import AuditSettings
+from pipeline.core.console import warn
 from pipeline.core.last_resort import DEBUG, ending_in_one_line
 from pipeline.core.process import end_with_dvc
 from pipeline.core.settings import Settings, flag_of
@@ -217,6 +218,13 @@ def _command(settings: type[Settings], module: str) -> Callable[..., None]:
         with ending_in_one_line():
             end_with_dvc()
             built = settings.build(given, params, named)
+            if (
+                "WORLD_SIZE" not in os.environ
+            ):  # a worker is given all options, and its launcher was told
+                for line in built.without_effect(
+                    k for k, v in given.items() if v not in (None, [])
+                ):
+                    warn(line)
             if not settings.every_task:
                 from pipeline.core.corpus_folder import require_coordination  # noqa: PLC0415 - pyarrow
 

@@ -215,7 +215,7 @@ def test_batches_have_tokens(size: Any, tiny_bert: Path) -> None:
         generate([(WORDS, (4, 6))], tiny_bert, batch_tokens=size)
 
 
-@pytest.mark.parametrize("path", [None, 5, b"x", "a\0b"])
+@pytest.mark.parametrize("path", [None, 5, b"x", "a\0b", "x" * 5000])
 def test_a_model_is_a_path(path: Any) -> None:
     """Anything else is no place where one could lie."""
     with pytest.raises(ModelError, match=r"^path must be a folder, was: "):

@@ -6,7 +6,6 @@ that it is made from, so what is there is current; it is built under a temporary
 
 import os
 import shutil
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import TypeVar
 
 from filelock import FileLock, Timeout
 
+from pipeline.core.console import tell
 from pipeline.core.errors import InputError
 
 _T = TypeVar("_T")
@@ -83,7 +83,7 @@ def _locked(home: Path, what: str) -> Iterator[None]:
     try:
         lock.acquire(timeout=0.2)
     except Timeout:
-        print(f"waiting for another run that makes {what}", file=sys.stderr, flush=True)
+        tell(f"waiting for another run that makes {what}")
         lock.acquire()
     except NotImplementedError as error:
         raise OSError("files cannot be locked here") from error

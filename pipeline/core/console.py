@@ -4,11 +4,15 @@ What is printed holds names and labels of corpora that anybody may have made. So
 and what would steer the terminal is shown instead (``plain``).
 """
 
+import os
 import re
+import shlex
 import sys
+import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TypeVar
+from contextlib import contextmanager, suppress
+from typing import IO, TypeVar
 
 from rich.console import Console
 from rich.progress import (
@@ -21,12 +25,37 @@ from rich.progress import (
 )
 from rich.table import Table
 
+
+class _Spoken(Console):
+    """A console that goes on when nobody reads it any more: what is said is not what a command makes."""
+
+    def on_broken_pipe(self) -> None:
+        """Say no more; rich would end the process here, before anything is written."""
+        self.quiet = True
+        forsake(self.file)
+
+
+def forsake(stream: IO[str]) -> None:
+    """Let what is written to a stream that nobody reads go nowhere, and what is in its buffer."""
+    with suppress(OSError, ValueError):  # no file behind it
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
+
+
 # Off a terminal rich would wrap tables at 80 columns, too narrow for a log file. Who uses conjoin from
 # Python may have no standard output at all.
 _on_terminal = sys.stdout is not None and sys.stdout.isatty()
-_out = Console(highlight=False, markup=False, emoji=False, width=None if _on_terminal else 120)
-_err = Console(stderr=True, highlight=False, markup=False, emoji=False)
+_out = _Spoken(highlight=False, markup=False, emoji=False, width=None if _on_terminal else 120)
+_err = _Spoken(stderr=True, highlight=False, markup=False, emoji=False)
 _EVERY = 10.0  # seconds between two plain lines
+# Of a process that is forked while a thread speaks, the copy would wait for ever to speak itself.
+_speaking = threading.Lock()
+os.register_at_fork(
+    before=_speaking.acquire,
+    after_in_parent=_speaking.release,
+    after_in_child=_speaking.release,
+)
 _T = TypeVar("_T")
 
 _STEERING = re.compile(
@@ -51,10 +80,31 @@ def one_line(text: str) -> str:
     return plain(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
+def shell_line(words: Iterable[str]) -> str:
+    r"""A command line to copy: a word that would steer the terminal is quoted as ``$'\x1b'``."""
+    return " ".join(map(_shell_word, words))
+
+
+def _shell_word(word: str) -> str:
+    if not _STEERING.search(word):
+        return shlex.quote(word)
+    escaped = word.replace("\\", "\\\\").replace("'", "\\'")
+    return f"$'{_STEERING.sub(_in_shell, escaped)}'"
+
+
+def _in_shell(found: re.Match[str]) -> str:
+    """The escape of a character; half a character stands for a byte of a file name."""
+    code = ord(found[0])
+    if 0xDC80 <= code <= 0xDCFF:
+        return f"\\x{code - 0xDC00:02x}"
+    return f"\\x{code:02x}" if code < 0x80 else f"\\u{code:04x}"
+
+
 class Meter:
     """A progress display: a rich bar on a terminal, a plain line every ten seconds elsewhere.
 
-    Rich prints only its last state off a terminal, which would leave a log file silent for hours.
+    Rich prints only its last state off a terminal, which would leave a log file silent for hours. The lines
+    come whether or not a unit of work is done meanwhile: one may take minutes.
     Use as a context manager; call ``advance`` as work is done.
 
     Args:
@@ -69,6 +119,8 @@ class Meter:
         self._note = ""
         self._begun = self._spoke = time.monotonic()
         self._moved: float | None = None  # when the first of it was done
+        self._ended = threading.Event()
+        self._speaker: threading.Thread | None = None
         self._bar: Progress | None = None
         if _err.is_terminal:
             self._bar = Progress(
@@ -85,9 +137,21 @@ class Meter:
     def __enter__(self) -> "Meter":
         if self._bar:
             self._bar.start()
+        else:
+            self._speaker = threading.Thread(target=self._speak, daemon=True)
+            self._speaker.start()
         return self
 
+    def _speak(self) -> None:
+        while not self._ended.wait(max(0.1, self._spoke + _EVERY - time.monotonic())):
+            with _speaking:
+                if time.monotonic() - self._spoke >= _EVERY and not self._ended.is_set():
+                    self._line()
+
     def __exit__(self, *exc: object) -> None:
+        self._ended.set()
+        if self._speaker:
+            self._speaker.join()
         if self._bar:
             self._bar.stop()
         elif self._done > self._first:
@@ -131,7 +195,7 @@ class Meter:
             text += f", {(self._total - self._done) / rate:.0f} s left"
         elif self._done == self._total:
             text += ", 0 s left"
-        print(text + (f"  {self._note}" if self._note else ""), file=sys.stderr, flush=True)
+        tell(text + (f"  {self._note}" if self._note else ""))
 
 
 def track(items: Sequence[_T], what: str) -> Iterator[_T]:
@@ -142,13 +206,27 @@ def track(items: Sequence[_T], what: str) -> Iterator[_T]:
             meter.advance()
 
 
+@contextmanager
+def in_one_piece(what: str) -> Iterator[None]:
+    """Show that work without parts goes on: a bar on a terminal, elsewhere a line if it takes long."""
+    with Meter(what, 1) as meter:
+        yield
+        if _err.is_terminal:
+            meter.finish()
+
+
+def unread() -> bool:
+    """Whether somebody stopped reading, so that something said here has reached nobody."""
+    return _out.quiet or _err.quiet
+
+
 def say(text: str) -> None:
     """Print a line of result to standard output."""
     _out.print(plain(text), soft_wrap=True)
 
 
 def tell(text: str) -> None:
-    """Print a line about the result to standard error, where the result itself goes to standard output."""
+    """Print a line about the work or its result to standard error."""
     _err.print(plain(text), soft_wrap=True)
 
 

@@ -10,6 +10,7 @@ from pipeline.core.corpus_folder import (
     SENTENCES_FILE,
     corpus_name,
     draw_file,
+    ingest_card,
     require_ingested,
 )
 from pipeline.core.documents import read_json
@@ -31,7 +32,7 @@ def read_draw(corpus: Path, seed: int, labelled: str) -> tuple[list[Sentence], l
     """
     path = corpus / draw_file(seed, labelled)
     require_ingested(corpus, SENTENCES_FILE, draw_file(seed, labelled))
-    draw = read_json(path, DrawFile, remedy=_remedy(path, seed, labelled))
+    draw = read_json(path, DrawFile, remedy=_remedy(corpus, seed, labelled))
     wanted = [draw["labelled"], draw["validation"]]
     ids = {sentence_id for part in wanted for sentence_id in part}
     for sentence_id in sorted(set(wanted[0]) & set(wanted[1])):
@@ -85,10 +86,20 @@ def annotation_of_draw(
     return of_draw(name, draw, own, watched, trees=False)
 
 
-def _remedy(path: Path, seed: int, labelled: str) -> str:
-    """What to do where a draw is missing: take one of the same seed that is there, or draw it."""
+def _remedy(corpus: Path, seed: int, labelled: str) -> str:
+    """What to do where a draw is missing: take one of the same seed that is there, or draw it.
+
+    Of text without annotation there is no draw.
+    """
+    path = corpus / draw_file(seed, labelled)
     again = f"run `conjoin ingest` with --labelled {labelled} --seeds {seed}"
     there = sorted(path.stem for path in path.parent.glob("*.json"))
+    train = ingest_card(corpus).get("splits", {}).get("train", {})
+    if not there and train.get("with_coordination") == 0:
+        return (
+            "no sentence of this corpus has annotated coordination, of which L is drawn: ingest a treebank "
+            "with this text as its --unlabelled"
+        )
     if not there or labelled in there:
         return again
     return f"there are: {', '.join(there)}; e.g. --labelled {there[-1]}; or {again}"

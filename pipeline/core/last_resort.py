@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
-from pipeline.core.console import one_line, plain
+from pipeline.core.console import forsake, one_line, plain, unread
 from pipeline.core.errors import ConjoinError, SettingsError
 
 DEBUG = "CONJOIN_DEBUG"
@@ -37,6 +37,7 @@ def ending_in_one_line() -> Iterator[None]:
     Raises:
         SystemExit: it did not succeed.
     """
+    _keep_numbers()
     _stop_as_by_ctrl_c()
     for stream in (sys.stdout, sys.stderr):
         # A name that the terminal's encoding lacks is shown escaped; it is no reason to stop.
@@ -51,10 +52,14 @@ def ending_in_one_line() -> Iterator[None]:
             )
         yield
         sys.stdout.flush()
+        if (
+            unread() and "WORLD_SIZE" not in os.environ
+        ):  # else the launcher would stop the other workers
+            sys.exit(NO_READER)
     except BrokenPipeError as error:
         if _has_reader():  # another pipe's other end has gone
             _end(str(error), FOR_THE_USER, error)
-        _forsake_output()
+        forsake(sys.stdout)  # Python would complain at the very end of what is in the buffer
         sys.exit(NO_READER)  # `conjoin … | head` has read enough
     except KeyboardInterrupt as error:
         if isinstance(error, _Stopped):
@@ -148,9 +153,16 @@ def _has_reader() -> bool:
     return not any(event & (select.POLLERR | select.POLLHUP) for _, event in gone.poll(0))
 
 
-def _forsake_output() -> None:
-    """Let what is still in the buffer go nowhere: Python would complain of it at the very end."""
-    with suppress(OSError, ValueError):
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
-        os.close(nowhere)
+def _keep_numbers() -> None:
+    """Give standard input and standard error that are closed nothing to read and nowhere to write.
+
+    The next file that is opened would get their numbers, and a library's complaint would stand in it.
+    """
+    for number, stream in ((0, sys.stdin), (2, sys.stderr)):
+        if stream is None:
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            if nowhere != number:
+                os.dup2(nowhere, number)
+                os.close(nowhere)
+    if sys.stderr is None:  # what is printed to no file goes to standard output
+        sys.stderr = os.fdopen(2, "w", encoding="utf-8")

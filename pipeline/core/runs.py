@@ -129,6 +129,16 @@ class System(str):
             setattr(system, field_, fields.get(field_))
         return system
 
+    def called(self, name: str) -> str:
+        """What it is called whose predictor has a name: that, or how it stands beside a parser."""
+        if self.combined == ALONE:
+            return f"parser {self.parser} alone"
+        if self.combined == ELSE:
+            return f"parser {self.parser}, else {name}"
+        if self.combined == TOGETHER:
+            return f"parser {self.parser} with {name} by τ"
+        return name
+
     @classmethod
     def of(cls, card: Mapping[str, Any]) -> Self:
         """The system of a run, from its ``run.json``."""

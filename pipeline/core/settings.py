@@ -10,7 +10,7 @@ Some commands also have options by name: an entry of a table of params.yaml (``s
 """
 
 import shlex
-from collections.abc import Mapping, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -113,6 +113,18 @@ def require_entry(section: Mapping[object, Any], stage: str, corpus: str, params
     )
 
 
+Need = tuple[str, tuple[object, ...]]
+"""A setting and its values, with one of which an option has an effect; no values: any but the default."""
+
+OnlyWith = Mapping[str, Sequence[Need]]
+"""Option → what it needs to have an effect: one of several, which must have an effect itself."""
+
+
+def only_for(options: Iterable[str], *needs: Need) -> OnlyWith:
+    """The same needs of several options."""
+    return dict.fromkeys(options, needs)
+
+
 class Settings(BaseModel):
     """Base of every command's settings: frozen, unknown keys refused, one-line errors.
 
@@ -127,6 +139,7 @@ class Settings(BaseModel):
         table: the table of params.yaml with options by name, if the command has one.
         name_field: the field whose value is a name of that table, if it is one; else ``--named`` says it.
         every_task: whether the command takes corpora of every task, or of coordination alone.
+        only_with: what some options need to have an effect; who gives them without is told.
     """
 
     model_config = ConfigDict(
@@ -140,6 +153,7 @@ class Settings(BaseModel):
     table: ClassVar[str] = ""
     name_field: ClassVar[str | None] = None
     every_task: ClassVar[bool] = True
+    only_with: ClassVar[OnlyWith] = {}
 
     @field_validator("*")
     @classmethod
@@ -233,6 +247,36 @@ class Settings(BaseModel):
             for name, value in values.items()
         }
         return shlex.join(["conjoin", *self.model_copy(update=cut).command_line(hidden)])
+
+    def without_effect(self, given: Iterable[str]) -> list[str]:
+        """What to say of options that were given and change nothing, each in a line."""
+        return [
+            f"--{flag_of(name)} changes nothing here: it is for "
+            + " or ".join(self._shown_need(*need) for need in self.only_with[name])
+            for name in given
+            if not self.has_effect(name)
+        ]
+
+    def has_effect(self, name: str) -> bool:
+        """Whether an option changes anything, as far as the other settings tell."""
+        needs = self.only_with.get(name)
+        return needs is None or any(
+            self._is_met(*need) and self.has_effect(need[0]) for need in needs
+        )
+
+    def _is_met(self, name: str, values: tuple[object, ...]) -> bool:
+        value = getattr(self, name)
+        if not values:
+            return bool(value != type(self).model_fields[name].default)
+        # A model called t5-twins is a t5.
+        return value in values or (name == "lm" and str(value).partition("-")[0] in values)
+
+    def _shown_need(self, name: str, values: tuple[object, ...]) -> str:
+        flag = name.upper() if name in self.arguments else f"--{flag_of(name)}"
+        if values in ((False,), (None,)):
+            return f"calls without {flag}"
+        shown_ = "" if values == (True,) else " or ".join(map(str, values))
+        return f"{flag} {shown_}".rstrip()
 
     def usual(self) -> set[str]:
         """The settings that have their default values."""
@@ -361,6 +405,13 @@ class ConjunctSettings(Settings):
 class DecodingSettings(ConjunctSettings):
     """How a language model's fills are chosen (§3.1, §3.2): what ``generate`` and ``fill`` have in common."""
 
+    only_with: ClassVar[OnlyWith] = {
+        **only_for(("pool", "match", "ranking"), ("fills", ("attested",))),
+        **only_for(("temperature", "top_p"), ("decoding", ("sample",))),
+        "beams": [("decoding", ("n-best",))],
+        "synchronize": [("sync", (True,))],
+    }
+
     lm: str = Field("t5", description="Language model that fills.")
     fills: Literal["free", "attested"] = Field(
         "free",
@@ -426,6 +477,14 @@ OWN_USE_HELP = "Write text whose licence forbids to hand it on, or is not known:
 
 class ParserSettings(Settings):
     """How a parser is trained and run: what ``preparse`` and ``harvest`` have in common."""
+
+    only_with: ClassVar[OnlyWith] = {
+        **only_for(
+            ("tags", "parser_epochs", "parser_hidden", "parser_lm"),
+            ("parser", ("train", "labelled")),
+        ),
+        "parser_lm_rate": [("parser_lm", ())],
+    }
 
     tags: Literal["none", "treebank"] = Field(
         "none",

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BeforeValidator, Field, field_validator
 
 from pipeline.core.runs import USUAL_TAU
-from pipeline.core.settings import MOST_THREADS, Settings
+from pipeline.core.settings import MOST_THREADS, OnlyWith, Settings
 
 VALIDATION = "validation"
 """The τ that is chosen on validation sentences."""
@@ -34,6 +34,7 @@ class EvaluateSettings(Settings):
 
     stage: ClassVar[str] = "evaluate"
     arguments: ClassVar[tuple[str, ...]] = ("corpus",)
+    only_with: ClassVar[OnlyWith] = {"tau": [("parser", ())]}
 
     corpus: Path = Field(description="Corpus folder, e.g. data/genia.")
     split: Literal["test", "dev", "test2"] = Field(

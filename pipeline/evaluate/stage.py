@@ -19,7 +19,7 @@ from pipeline.core.annotation import Annotation, from_json, shared_level
 from pipeline.core.cards.evaluation import ComparisonRow, MetricsDocument, SummaryRow
 from pipeline.core.cards.runs import RunCard
 from pipeline.core.comparison import Comparison, Counts, compare_all, documents_of
-from pipeline.core.console import say, table, track
+from pipeline.core.console import in_one_piece, say, table, track
 from pipeline.core.corpus_folder import corpus_name
 from pipeline.core.device import best_device
 from pipeline.core.documents import read_json
@@ -28,7 +28,7 @@ from pipeline.core.files import sha256_of, write_json
 from pipeline.core.fingerprint import Fingerprint, versions_of
 from pipeline.core.markdown import percent, points
 from pipeline.core.run_annotation import annotation_of_run_card
-from pipeline.core.runs import ALONE, System
+from pipeline.core.runs import System
 from pipeline.evaluate.kept import Kept, Made
 from pipeline.evaluate.parser_rows import ParserRows
 from pipeline.evaluate.scoring import COUNTS, Scored, entry, summary
@@ -93,7 +93,8 @@ def run(settings: EvaluateSettings) -> None:
     if settings.parser:
         scored += ParserRows(settings, instances, kept, about).of(folders)
     kept.remove_others()
-    metrics = _metrics(settings, task.evaluation, instances, scored)
+    with in_one_piece("compare systems"):
+        metrics = _metrics(settings, task.evaluation, instances, scored)
     write_json(out / "metrics.json", metrics)
     _tell(metrics, task.evaluation.columns)
 
@@ -202,17 +203,11 @@ def _size(row: SummaryRow) -> str:
     return labelled if draw == labelled else f"{draw} ({labelled})"
 
 
-def _name(system: System) -> str:
-    """A system in the tables of a terminal, which break words at blanks alone."""
-    if system.combined in (None, ALONE):
-        return system
-    return f"{system.predictor} + {system.parser} {system.combined}"
-
-
 def _tell(metrics: MetricsDocument, columns: Sequence[str]) -> None:
     counts = metrics["instances"]
     columns = [*columns, *(name for name in counts if name not in columns)]
-    named = {row["system"]: _name(System.of_row(row)) for row in metrics["runs"]}
+    systems = {row["system"]: System.of_row(row) for row in metrics["runs"]}
+    named = {name: system.called(system.predictor) for name, system in systems.items()}
     sizes = {row["labelled"]: _size(row) for row in metrics["summary"]}
     for annotated in dict.fromkeys(row["annotated"] for row in metrics["summary"]):
         table(

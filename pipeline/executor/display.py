@@ -1,11 +1,10 @@
 """The progress display of all workers together: rates, rejects, time left, and which workers live."""
 
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pipeline.core.console import Meter
+from pipeline.core.console import Meter, tell
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +60,7 @@ class Dashboard(Meter):
     def _line(self) -> None:
         self._spoke = time.monotonic()
         if self._last:
-            print(f"[{self._what}] {self.line(self._last)}", file=sys.stderr, flush=True)
+            tell(f"[{self._what}] {self.line(self._last)}")
 
     def _rates(self, progress: Progress) -> str:
         seconds = max(self.seconds, 1e-6)

@@ -25,6 +25,7 @@ from torch.distributed.elastic.multiprocessing.api import SignalException
 from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
 
 from pipeline.core.claims import Claim
+from pipeline.core.console import tell
 from pipeline.core.device import best_device
 from pipeline.core.errors import InputError, SettingsError, WorkerError
 from pipeline.core.files import WORKERS, folder_lock
@@ -246,10 +247,9 @@ def main() -> None:
             # Workers that the agent stopped because another one ended are no news.
             if code < 0 and code != -signal.SIGTERM:
                 name = signal.Signals(-code).name
-                print(
+                tell(
                     f"conjoin: worker {rank} was ended by {name}; run the same command again, "
-                    "finished shards are kept",
-                    file=sys.stderr,
+                    "finished shards are kept"
                 )
         sys.exit(2 if 2 in codes.values() else 1)
     except SignalException as error:

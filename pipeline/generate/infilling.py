@@ -84,8 +84,6 @@ class Infilling(ABC):
             inert |= {"arity"}
         if not settings.gap:
             inert |= {"gap"}
-        if not settings.unbalanced:
-            inert |= {"unbalanced"}
         inert |= {"targets"}  # what is drawn from them counts
         if settings.named is None:
             inert |= {"labelled"}

@@ -2,20 +2,36 @@
 
 from pathlib import Path
 
+from pipeline.core.console import warn
+from pipeline.core.tally import Tally
 from pipeline.generate.settings import TREEBANK, GenerateSettings
 from pipeline.generate.sources import source_of
 from pipeline.generate.variety import require_varied
+from pipeline.infill.base import TOO_LONG
 from pipeline.sources.making import RowMaking, make_candidates
 
-ALGORITHM = 3
+ALGORITHM = 4
 """Raise it when a code change changes the rows made from the same settings, inputs and model."""
+
+_MANY_TOO_LONG = 0.05  # of what was tried: fewer are not worth another model
+
+
+def _check(folder: Path, tally: Tally) -> None:
+    """Say what to do where many references do not fit into the model, and refuse fills that are all alike."""
+    if (count := tally.refused[TOO_LONG]) >= _MANY_TOO_LONG * tally.seen > 0:
+        warn(
+            f"{count / tally.seen:.0%} of what was tried is {TOO_LONG}: another --model may read more "
+            "tokens, or one of `conjoin pretrain` with a greater --max-length"
+        )
+    require_varied(folder)
+
 
 _MAKING = RowMaking(
     algorithm=ALGORITHM,
     packages=("pyarrow", "tokenizers", "torch", "transformers"),
     shown=frozenset({"lm", "sync", "decoding", "spans", "seed"}),
     covered=frozenset({"model", "given"}),
-    check=require_varied,
+    check=_check,
     facts={"refine": 1},  # a setting that there is no more: finished candidates stay current
 )
 

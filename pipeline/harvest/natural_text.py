@@ -115,8 +115,6 @@ class NaturalTextSource:
             inert |= {"limit"}
         if not settings.parser_lm_rate:  # as they were before an encoder could learn
             inert |= {"parser_lm_rate"}
-        if not settings.unbalanced:
-            inert |= {"unbalanced"}
         if settings.trees is None:  # which leaves rows as they were before trees had names
             inert |= {"trees"}
         if not is_model_name(settings.parser_lm):  # where it lies is no fact of the rows

@@ -9,9 +9,11 @@ from pipeline.core.corpus_folder import tree_set
 from pipeline.core.settings import (
     ConjunctSettings,
     DrawSize,
+    OnlyWith,
     ParserSettings,
     SourceSettings,
     TreesName,
+    only_for,
 )
 
 
@@ -21,6 +23,10 @@ class HarvestSettings(SourceSettings, ParserSettings, ConjunctSettings):
     stage: ClassVar[str] = "harvest"
     arguments: ClassVar[tuple[str, ...]] = ("corpus",)
     table: ClassVar[str] = "harvests"
+    only_with: ClassVar[OnlyWith] = {
+        **only_for(ParserSettings.only_with, ("parser", ("labelled",))),
+        "parser_lm_rate": ParserSettings.only_with["parser_lm_rate"],
+    }
 
     labelled: DrawSize = Field(
         "250",

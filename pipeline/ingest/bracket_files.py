@@ -98,7 +98,7 @@ def _of_folder(
                 yield made
     if found:
         for path in archives:
-            tally.refuse("archive beside files of trees", place=str(path))
+            tally.refuse("archive beside files of trees", place=ascii(str(path))[1:-1])
     elif len(archives) == 1:
         yield from _of_archive(archives[0], tally, allowance, strict)
     elif archives:

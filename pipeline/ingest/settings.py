@@ -11,7 +11,7 @@ from pydantic import Field, field_validator, model_validator
 from pipeline.core.corpora import CORPORA
 from pipeline.core.documents import read_yaml
 from pipeline.core.names import PLAIN_NAME, is_plain_name, nearest
-from pipeline.core.settings import Settings, flag_of
+from pipeline.core.settings import OnlyWith, Settings, flag_of, only_for
 from pipeline.corpus.licences import LONGEST, UNKNOWN, relaxes
 from pipeline.ingest.draws import Size
 from pipeline.text.unpacking import USUAL
@@ -43,6 +43,11 @@ class IngestSettings(Settings):
     stage: ClassVar[str] = "ingest"
     arguments: ClassVar[tuple[str, ...]] = ("reader", "source")
     corpus_field: ClassVar[str] = "out"
+    only_with: ClassVar[OnlyWith] = {
+        **only_for(("sentences", "raw", "seed"), ("reader", ("world",))),
+        "segment": [("reader", ("text",)), ("unlabelled", ())],
+        **only_for(("unlabelled_license", "most_unlabelled"), ("unlabelled", ())),
+    }
 
     reader: ReaderName = Field(
         description="What SOURCE is (see `conjoin corpora`), or the name of a section of --params that has "

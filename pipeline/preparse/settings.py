@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 from pydantic import Field, model_validator
 
 from pipeline.core.corpus_folder import tree_set
-from pipeline.core.settings import MOST_PROCESSES, DrawSize, ParserSettings, TreesName
+from pipeline.core.settings import MOST_PROCESSES, DrawSize, OnlyWith, ParserSettings, TreesName
 
 LABELLED, TRAIN = "labelled", "train"
 """Parsers that are trained here: on trees of L, and on the treebank's trees outside U."""
@@ -19,6 +19,10 @@ class PreparseSettings(ParserSettings):
 
     stage: ClassVar[str] = "preparse"
     arguments: ClassVar[tuple[str, ...]] = ("corpus",)
+    only_with: ClassVar[OnlyWith] = {
+        **ParserSettings.only_with,
+        "parser_trees": [("parser", ("train",))],
+    }
 
     corpus: Path = Field(description="Corpus folder, e.g. data/genia.")
     parser: str = Field(

@@ -16,7 +16,7 @@ from accelerate import Accelerator
 from transformers import PreTrainedTokenizerBase
 
 from pipeline.core.claims import atomic_folder
-from pipeline.core.console import say, table
+from pipeline.core.console import in_one_piece, say, table
 from pipeline.core.corpus_folder import (
     COORDINATED_FOLDER,
     SENTENCES_FILE,
@@ -158,7 +158,8 @@ def _new_tokenizer(settings: PretrainSettings, prepared: Prepared) -> PreTrained
     repeat = settings.repeat if prepared.total > prepared.own else 1
     sample = prepared.sample(_TOKENIZER_SENTENCES, repeat)
     recipe = RECIPES[settings.family]
-    return recipe.train_tokenizer(sample, settings.vocab_size, settings.max_length)
+    with in_one_piece("learn a tokenizer"):
+        return recipe.train_tokenizer(sample, settings.vocab_size, settings.max_length)
 
 
 def _objective(

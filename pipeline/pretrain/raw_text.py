@@ -69,11 +69,12 @@ def read_sentences(
 
 def _beginning(path: Path) -> str:
     found: list[str] = []
-    length = 0
+    length, before = 0, 0
     with open_lines(path, _LONGEST) as lines:
-        for _, line in lines:
-            found.append(line)
-            length += len(line) + 1
+        for number, line in lines:
+            found.append("\n" * (number - before - 1) + line)  # with the empty lines that it skips
+            length += len(found[-1]) + 1
+            before = number
             if length >= PUNKT_SAMPLE:
                 break
     return "\n".join(found)
@@ -108,6 +109,7 @@ def _sentences(
         yield from done if paragraph else [*done, rest]
     if cut is not None and paragraph:
         yield from split_paragraph(" ".join(paragraph), cut, lines.name)
+    tally.refuse(BLANK, lines.skipped)
     if empty:
         raise InputError("the file is empty", path=lines.name, remedy="remove it or fill it")
 

@@ -6,12 +6,14 @@ from typing import ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from pipeline.core.families import FAMILY_FACTS, MODEL_NAMES, ModelName, family_of
-from pipeline.core.settings import (
-    MOST_PROCESSES,
-    MOST_THREADS,
-    Settings,
-)
+from pipeline.core.settings import MOST_PROCESSES, MOST_THREADS, OnlyWith, Settings, only_for
 from pipeline.text.unpacking import Size
+
+_TRAINING = (
+    "base", "objective", "steps", "batch_size", "max_length", "learning_rate", "warmup", "span_lengths",
+    "eval_every", "checkpoint_every", "dtype",
+)  # fmt: skip
+"""Options of training, which a ready model goes without; others need one of these."""
 
 
 class PretrainSettings(Settings):
@@ -20,6 +22,19 @@ class PretrainSettings(Settings):
     stage: ClassVar[str] = "pretrain"
     arguments: ClassVar[tuple[str, ...]] = ("corpus",)
     variant_field: ClassVar[str | None] = "lm"
+    only_with: ClassVar[OnlyWith] = {
+        **only_for(_TRAINING, ("ready", (None,))),
+        **only_for(("segment", "repeat"), ("texts", ())),
+        **only_for(("texts", "pack"), ("objective", ("corruption",))),
+        **only_for(("vocab_size", "hidden", "layers", "heads", "dropout"), ("base", (None,))),
+        **{
+            name: [("lm", (family,))]
+            for family, facts in FAMILY_FACTS.items()
+            if facts.pretraining
+            for name in facts.pretraining.settings
+        },
+        "longest_span": [("span_lengths", ("geometric", "log-uniform"))],
+    }
 
     corpus: Path = Field(description="Corpus folder, e.g. data/genia.")
     lm: ModelName = Field("bert", description=f"Language model to train: {MODEL_NAMES}.")
@@ -127,20 +142,18 @@ class PretrainSettings(Settings):
         """
         inert = {"corpus", "texts", "largest_unpacked", "processes", "threads", "dtype", "ready"}
         inert |= {"eval_every", "checkpoint_every"}
-        for family, facts in FAMILY_FACTS.items():
-            if family != self.family and facts.pretraining:
-                inert |= facts.pretraining.settings
-        if self.span_lengths == "composed":
-            inert.add("longest_span")
+        inert |= {name for name in self.only_with if not self.has_effect(name)}
         if self.body_learning_rate is None:
             inert.add("body_learning_rate")
-        if self.base:
-            inert |= {"vocab_size", "hidden", "layers", "heads", "dropout"}
-        if not self.texts:
-            inert |= {"segment", "repeat"}
         if self.objective == "twins":
-            inert |= {"segment", "repeat", "pack", "mask_rate", "mask_span", "density"}
-            inert |= {"mean_span", "span_lengths", "longest_span"}
+            inert |= {
+                "mask_rate",
+                "mask_span",
+                "density",
+                "mean_span",
+                "span_lengths",
+                "longest_span",
+            }
         return inert
 
     @model_validator(mode="after")

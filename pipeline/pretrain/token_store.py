@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from transformers import PreTrainedTokenizerBase
 
 from pipeline.core.claims import atomic_folder
+from pipeline.core.console import Meter
 from pipeline.core.documents import read_json
 from pipeline.core.files import write_json
 from pipeline.core.tally import Tally
@@ -147,7 +148,10 @@ def build_store(
     dtype = np.dtype(np.uint16 if small else np.uint32)
     tallies: list[Tally] = []
     total, own, left = 0, 0, prepared.own
-    with atomic_folder(folder / _NAME) as place:
+    with (
+        atomic_folder(folder / _NAME) as place,
+        Meter("tokens of sentences", prepared.total) as meter,
+    ):
         with (
             (place / "ids.bin").open("wb") as ids,
             (place / "begins.bin").open("wb") as begins,
@@ -166,6 +170,7 @@ def build_store(
                     bounds.write(ends.tobytes())
                     total = int(ends[-1]) if texts else total
                 left = max(0, left - len(block))
+                meter.advance(len(block))
         tally = Tally.merged(tallies)
         write_json(
             place / "store.json", {"dtype": dtype.name, "own": own, "tally": tally.to_dict()}

@@ -6,7 +6,7 @@ from typing import ClassVar, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from pipeline.core.settings import TREES_OF_HELP, Settings, TreesOf
+from pipeline.core.settings import TREES_OF_HELP, OnlyWith, Settings, TreesOf
 from pipeline.corpus.licences import LONGEST
 
 
@@ -16,6 +16,7 @@ class ReleaseSettings(Settings):
     stage: ClassVar[str] = "release"
     arguments: ClassVar[tuple[str, ...]] = ("candidates",)
     table: ClassVar[str] = "releases"
+    only_with: ClassVar[OnlyWith] = {"trees_of": [("trees", (True,))]}
 
     candidates: Path = Field(
         description="Folder of candidates, e.g. data/genia/candidates/t5-sync/seed-0."

@@ -16,9 +16,10 @@ from pipeline.corpus.layout import Shards, find_shards
 from pipeline.corpus.licences import UNKNOWN, licence_ids, terms
 from pipeline.corpus.origin import facts, find_corpus, foreign_rows, sentences_of, trees_used
 from pipeline.corpus.rows import generations, lost_trees
+from pipeline.corpus.sentence_trees import TREEBANK
 from pipeline.corpus.statistics import summarise
 from pipeline.corpus.validity.checks import require_valid
-from pipeline.release.candidate_trees import CandidateTrees
+from pipeline.release.candidate_trees import PARSER, CandidateTrees
 from pipeline.release.card import write_documents
 from pipeline.release.package import (
     copy_provenance,
@@ -38,8 +39,8 @@ def run(settings: ReleaseSettings) -> None:
 
     Raises:
         InputError: there are no candidates, they are damaged, not all there or not valid, or
-            their licence does not permit it; for ``stand_off``: their source is not at hand; ``out`` is
-            something else than a release.
+            their licence does not permit it; for ``trees``: none has one; for ``stand_off``: their source
+            is not at hand; ``out`` is something else than a release.
         SettingsError: ``license`` is none that conjoin knows.
     """
     shards = _input(settings)
@@ -74,6 +75,8 @@ def run(settings: ReleaseSettings) -> None:
                 folder, shards, found, settings, sources,
                 source=source, trees=trees, advance=meter.advance,
             )  # fmt: skip
+        if settings.trees:
+            _require_trees(manifest["trees"], shards.place)
         copy_provenance(folder, Path(), settings.candidates, *([corpus] if corpus else []))
         write_documents(folder, manifest, summarise(find_shards(folder), corpus))
         write_checksums(folder)
@@ -146,6 +149,21 @@ def _source(settings: ReleaseSettings, shards: Shards) -> Path | None:
         say(f"{count:,} rows are not of {corpus.name} (first: {first}): the source is left unnamed")
         return None
     return corpus
+
+
+def _require_trees(trees: Any, place: Path) -> None:
+    """Refuse a release whose card would describe trees that not one candidate has.
+
+    Raises:
+        InputError: so it is.
+    """
+    without = trees["without"]
+    if without and not any(trees[whose] for whose in (TREEBANK, PARSER)):
+        why = ", ".join(f"{reason} ({count:,})" for reason, count in without.items())
+        raise InputError(
+            f"not one candidate has a tree of --trees-of {trees['of']}: {why}", path=place,
+            remedy="run `conjoin preparse` again where its trees are gone, or leave --trees out",
+        )  # fmt: skip
 
 
 def _print(settings: ReleaseSettings, manifest: Mapping[str, Any], released: Survey) -> None:

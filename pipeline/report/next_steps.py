@@ -54,7 +54,10 @@ def _steps(
         yield from _use(good, own, corpus, root)
     yield from _more(metrics, found, runs, corpus, root)
     if all(verdict.kind == ALONE for verdict in found):
-        yield Step(Fact("next_steps.make"), "conjoin repro")
+        yield Step(
+            Fact("next_steps.make"),
+            _command("conjoin generate", root, "--lm bert --fills attested"),
+        )
     elif not good and not _has_attested(corpus):
         yield Step(
             Fact("next_steps.attested"),
@@ -149,11 +152,11 @@ def _more(
     open_ = [v for v in found if v.gain and _may_tell(v.kind, v.gain)]
     if open_:
         first = open_[0]
-        numbers = ",".join(str(n) for n in range(max(5, min(2 * first.seeds, _MANY))))
-        few = first.kind == FEW
+        by_hand = not (corpus.resolve().parents[1] / "dvc.yaml").is_file()
+        about = {"size": first.phrase, "seeds": first.seeds, "few": first.kind == FEW}
         yield Step(
-            Fact("next_steps.seeds", size=first.phrase, seeds=first.seeds, few=few),
-            f"conjoin repro --set 'seeds=[{numbers}]'",
+            Fact("next_steps.seeds", **about, by_hand=by_hand),
+            _another_seed(metrics, first, root) if by_hand else _all_seeds(first),
         )
     for verdict in found:
         if verdict.kind == WITHOUT:
@@ -168,6 +171,20 @@ def _more(
             ),
             _alone(metrics, lost[0], root),
         )
+
+
+def _all_seeds(verdict: Headline) -> str:
+    """The command that makes an experiment's cells of more seeds; which one it was nobody knows here."""
+    numbers = ",".join(str(n) for n in range(max(5, min(2 * verdict.seeds, _MANY))))
+    return f"conjoin repro EXPERIMENT --set 'seeds=[{numbers}]'"
+
+
+def _another_seed(metrics: Metrics, verdict: Headline, root: str) -> str:
+    """The command that trains the best system on one more draw."""
+    system = verdict.best.system.predictor if verdict.best else None
+    name = shlex.quote(console.one_line(str(system or "NAME")))
+    rest = f"--system {name} --labelled {_draw(metrics, verdict)} --seed {verdict.seeds}"
+    return _command("conjoin train", root, rest)
 
 
 def _to_compare(
@@ -191,8 +208,13 @@ def _to_compare(
 
 def _alone(metrics: Metrics, verdict: Headline, root: str) -> str:
     """The command that trains on L alone."""
-    draw = FULL if verdict.labelled in metrics.full else str(verdict.labelled)
-    return _command("conjoin train", root, f"--mode baseline --labelled {draw}")
+    rest = f"--mode baseline --labelled {_draw(metrics, verdict)}"
+    return _command("conjoin train", root, rest)
+
+
+def _draw(metrics: Metrics, verdict: Headline) -> str:
+    """What ``--labelled`` calls a draw."""
+    return FULL if verdict.labelled in metrics.full else str(verdict.labelled)
 
 
 def _may_tell(kind: str, gain: Comparison) -> bool:

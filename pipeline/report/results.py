@@ -74,7 +74,7 @@ def generator_name(system: System) -> str:
 
 def short_name(system: System) -> str:
     """A system's name where there is little room, as beside a picture; without fields, as it is called."""
-    return _beside(system, _own_name(system))
+    return system.called(_own_name(system))
 
 
 def _own_name(system: System) -> str:
@@ -83,17 +83,6 @@ def _own_name(system: System) -> str:
         return system.predictor
     name = "baseline" if system.generator == NO_GENERATOR else generator_name(system)
     return f"{name}, {variation_name(system.variation)}" if system.variation else name
-
-
-def _beside(system: System, name: str) -> str:
-    """What a system is called whose predictor has a name: that, or how it stands beside a parser."""
-    if system.combined == ALONE:
-        return f"parser {system.parser} alone"
-    if system.combined == ELSE:
-        return f"parser {system.parser}, else {name}"
-    if system.combined == TOGETHER:
-        return f"parser {system.parser} with {name} by τ"
-    return name
 
 
 def system_name(system: System) -> str:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from pipeline.core.names import nearest
-from pipeline.core.settings import OWN_USE_HELP, Settings
+from pipeline.core.settings import OWN_USE_HELP, OnlyWith, Settings, only_for
 from pipeline.core.types import SPLITS
 
 DELTA = 0.7
@@ -37,6 +37,9 @@ class SelectSettings(Settings):
     stage: ClassVar[str] = "select"
     arguments: ClassVar[tuple[str, ...]] = ("places",)
     table: ClassVar[str] = "selections"
+    only_with: ClassVar[OnlyWith] = {
+        **only_for(("delta", "relative"), ("predictor", ())),
+    }
     corpus_field: ClassVar[str] = (
         ""  # it may choose from several corpora, and has no section for each
     )

@@ -44,7 +44,8 @@ class RowMaking:
         shown: settings that the command in the manifest shows even where they are the default.
         covered: settings that the fingerprint has as inputs or as the model.
         facts: what it has besides the settings, as if it were one.
-        check: looks at the finished folder and raises where its candidates are of no use; None: nothing does.
+        check: looks at the finished folder and its counts, says what could be better, and raises where its
+            candidates are of no use; None: nothing does.
     """
 
     algorithm: int
@@ -52,7 +53,7 @@ class RowMaking:
     shown: Set[str]
     covered: Set[str] = frozenset()
     facts: Mapping[str, str | int] = field(default_factory=dict)
-    check: Callable[[Path], None] | None = None
+    check: Callable[[Path, Tally], None] | None = None
 
 
 def make_candidates(
@@ -123,7 +124,7 @@ def make_candidates(
             _write_card(folder)
             _summary(folder, report, source.called)
     if report and making.check:
-        making.check(out)
+        making.check(out, folder.tally())
 
 
 def _earlier(out: Path, stage: str, making: RowMaking) -> Listed:

@@ -15,7 +15,8 @@ from pipeline.text.lines import GivenSentence, NumberedLines
 _ID = re.compile(r"([0-9]{1,9})(?:([-.])([0-9]{1,9}))?")
 _NAME = re.compile(r"#\s*sent_id\s*=\s*(.*)")
 _COLUMNS = 10
-_LONGEST = 1 << 20  # characters of a sentence's lines, as of a tree
+LONGEST = 1 << 20
+"""Characters that the lines of a sentence may have, as a tree may."""
 _TWO_WORDS = "a multiword token has two words of the sentence or more, and no two overlap"
 
 
@@ -71,9 +72,9 @@ def read_conllu(lines: NumberedLines) -> Iterator[GivenSentence]:
             _take(lines, line, number, read)
         read.rows.append(line)
         read.size += len(line) + 1
-        if read.size > _LONGEST:
+        if read.size > LONGEST:
             raise lines.problem(
-                f"the sentence that begins on line {read.begun:,} has more than {_LONGEST:,} characters",
+                f"the sentence that begins on line {read.begun:,} has more than {LONGEST:,} characters",
                 "a blank line ends a sentence",
                 read.name,
             )

@@ -18,6 +18,7 @@ from pipeline.text.unpacking import DAMAGED, UnpackingAllowance, decoded, opened
 _LONGEST = 1 << 20  # bytes: what has no line ends must not be read whole
 _NAMED = 100  # characters of a sentence's name in a message
 _MARK = "\ufeff"
+_EMPTY = re.compile(rb"(?:\r*+\n)*+")
 _KNP = re.compile(r"[*+] (\d+ )?(-?\d+[DPIA]|-)( [<\d].*)?")
 
 
@@ -51,6 +52,9 @@ class GivenSentence:
 class NumberedLines(Iterator[tuple[int, str]]):
     """Iterator over ``(number, line)``, numbers from 1, lines without their end.
 
+    Of empty lines that follow one another the first is handed out, and ``skipped`` counts the others: a
+    file may have millions.
+
     Args:
         name: the file's name in messages.
         handle: where the bytes come from.
@@ -63,6 +67,8 @@ class NumberedLines(Iterator[tuple[int, str]]):
         self._handle, self._raw = handle, raw
         self._ahead: deque[str] = deque()
         self._number = 0
+        self._after_empty = False
+        self.skipped = 0
 
     def __next__(self) -> tuple[int, str]:
         r"""The next line; only "\n" or "\r\n" ends one, other separators occur inside sentences.
@@ -70,11 +76,33 @@ class NumberedLines(Iterator[tuple[int, str]]):
         Raises:
             InputError: not UTF-8, longer than is allowed, or packed data that is damaged.
         """
+        line = self._next()
+        while self._after_empty and not line:
+            self.skipped += 1
+            self._skip()
+            line = self._next()
+        self._after_empty = not line
+        return self._number, line
+
+    def _next(self) -> str:
         line = self._ahead.popleft() if self._ahead else self._read(self._number + 1)
         if line is None:
             raise StopIteration
         self._number += 1
-        return self._number, line
+        return line
+
+    def _skip(self) -> None:
+        """Pass over the empty lines that the buffer has next, without making text of each."""
+        if self._ahead or self.interactive:
+            return
+        handle = cast(io.BufferedReader, self._handle)  # what unpacks has a peek as well
+        try:
+            while length := _empty(handle.peek(1)):
+                count = handle.read(length).count(b"\n")
+                self._number += count
+                self.skipped += count
+        except DAMAGED as error:
+            raise self._damaged(self._number + 1, error) from error
 
     def peek(self) -> Iterator[str]:
         """Yield lines ahead without consuming them; to be called once, before any line is read.
@@ -98,11 +126,14 @@ class NumberedLines(Iterator[tuple[int, str]]):
         at = line or self._number
         return InputError(what, path=self.name, line=at, sentence_id=named, remedy=remedy)
 
+    def _damaged(self, number: int, error: BaseException) -> InputError:
+        return self.problem(f"cannot be read: {error}", "check the file", line=number)
+
     def _read(self, number: int) -> str | None:
         try:
             line = self._handle.readline(self._longest)
         except DAMAGED as error:
-            raise self.problem(f"cannot be read: {error}", "check the file", line=number) from error
+            raise self._damaged(number, error) from error
         if not line:
             return None
         if len(line) == self._longest and not line.endswith(b"\n"):
@@ -134,6 +165,12 @@ class NumberedLines(Iterator[tuple[int, str]]):
         return self._raw.tell()
 
 
+def _empty(data: bytes) -> int:
+    """How many bytes empty lines take at the beginning of data."""
+    found = _EMPTY.match(data)
+    return found.end() if found else 0
+
+
 @contextmanager
 def open_lines(
     path: Path, longest: int = _LONGEST, allowance: UnpackingAllowance | None = None
@@ -144,11 +181,14 @@ def open_lines(
     unpacks to is counted against the ``allowance``, if there is one.
 
     Raises:
-        InputError: there is no such file, or it is a folder or a pipe, or may not be read.
+        InputError: there is no such file, or it is a folder or a pipe, or may not be read; standard input
+            is closed.
     """
     typed = str(path) == "-"
     name = "standard input" if typed else str(path)
     given: AbstractContextManager[io.BufferedReader] = opened(path)
+    if typed and sys.stdin is None:
+        raise InputError("closed", path=name, remedy="name a file, or send one to it")
     if typed:
         given = nullcontext(cast(io.BufferedReader, sys.stdin.buffer))
     elif path.parent == Path("/dev/fd"):  # a shell's <(command), a pipe that somebody writes to

@@ -14,7 +14,6 @@ removed.
 
 import mmap
 import os
-import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
@@ -28,7 +27,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.core.cache import cache_folder, cached, if_whole
-from pipeline.core.console import Meter
+from pipeline.core.console import Meter, tell
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
 from pipeline.core.files import digest_of, write_json
@@ -277,7 +276,7 @@ def open_store(
     except UnreachableError as error:
         for card in sorted(home.glob("[!.]*/card.json")):
             if store := if_whole(opened, card.parent):
-                print(f"{error}; using the copy made before", file=sys.stderr, flush=True)
+                tell(f"{error}; using the copy made before")
                 return store
         raise
 

@@ -8,9 +8,19 @@ from pydantic import Field, field_validator, model_validator
 
 from pipeline.core.cards.runs import ShownAs
 from pipeline.core.runs import NO_AUGMENTATION, System
-from pipeline.core.settings import MOST_PROCESSES, MOST_THREADS, DrawSize, Settings
+from pipeline.core.settings import (
+    MOST_PROCESSES,
+    MOST_THREADS,
+    DrawSize,
+    OnlyWith,
+    Settings,
+    only_for,
+)
 from pipeline.text.coarse_tags import classes_of
 from pipeline.train.acceptance import RULES, RuleName
+
+_GENERATED = ("filter", "no-filter", "self-train")
+"""Modes that learn from candidates."""
 
 
 class TrainSettings(Settings):
@@ -20,6 +30,18 @@ class TrainSettings(Settings):
     arguments: ClassVar[tuple[str, ...]] = ("corpus",)
     table: ClassVar[str] = "systems"
     name_field: ClassVar[str | None] = "system"
+    only_with: ClassVar[OnlyWith] = {
+        **only_for(("k", "k_max", "labels", "weight"), ("mode", _GENERATED)),
+        "candidates": [("mode", _GENERATED), ("augment", ("substitute",))],
+        "accept": [("mode", ("filter", "self-train"))],
+        "delta": [("accept", ("delta",))],
+        "share": [("accept", ("quantile",))],
+        "relative": [("accept", ("relative",))],
+        "alpha": [("augment", ("mask", "fill", "substitute"))],
+        "mask_tags": [("augment", ("mask", "fill"))],
+        "fill_mode": [("augment", ("fill",))],
+        "augment_lm": [("augment", ("fill", "substitute"))],
+    }
 
     corpus: Path = Field(description="Corpus folder, e.g. data/genia.")
     candidates: str | None = Field(

@@ -1,6 +1,8 @@
 """What is printed holds names that anybody may have chosen: no markup, nothing that steers a terminal."""
 
 import io
+import os
+import subprocess
 
 import pytest
 from rich.console import Console
@@ -28,16 +30,17 @@ def test_names_are_shown_as_they_are(name: str, capsys: pytest.CaptureFixture[st
 @pytest.mark.parametrize("name", HOSTILE)
 @pytest.mark.parametrize("terminal", [True, False])
 def test_progress_shows_names_as_they_are(
-    name: str, terminal: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    name: str, terminal: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """On a terminal and off it."""
     bars = Console(
-        file=io.StringIO(), force_terminal=terminal, width=200, highlight=False, color_system=None
-    )
+        file=io.StringIO(), force_terminal=terminal, width=200, highlight=False, markup=False,
+        emoji=False, color_system=None,
+    )  # fmt: skip
     monkeypatch.setattr(console, "_err", bars)
     with Meter(name, 3) as meter:
         meter.advance(note=name)
-    said = bars.file.getvalue() if terminal else capsys.readouterr().err  # type: ignore[attr-defined]
+    said = bars.file.getvalue()  # type: ignore[attr-defined]
     assert said.count(console.plain(name)) >= 2
     assert not set(said) & set("\x9b\x07\u202e\udce9")
 
@@ -65,3 +68,14 @@ def test_the_first_of_many_that_come_at_once_say_nothing_of_the_speed(
     assert lines[0] == "[rows] 0/9000  20 s  256 sentences parsed"
     assert "left" not in lines[1]
     assert "63 s, 207 s left" in lines[2]
+
+
+@pytest.mark.parametrize("name", [*HOSTILE, "it's", "a\nb", "\\x1b", "'\x1b\\'", "plain", ""])
+def test_a_command_to_copy_steers_nothing_and_says_the_same(name: str) -> None:
+    """A shell reads the very word back, byte by byte."""
+    line = console.shell_line(["printf", "%s", name])
+    assert not set(line) & set("\x1b\r\x9b\x07\u202e\udce9")
+    ended = subprocess.run(  # noqa: S603 - bash, our own line
+        ["/bin/bash", "-c", line], capture_output=True, check=True, env={"LC_ALL": "C.UTF-8"}
+    )
+    assert ended.stdout == os.fsencode(name)

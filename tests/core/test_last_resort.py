@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -15,7 +16,9 @@ from typing import Any
 import pytest
 
 from pipeline.cli import main
+from pipeline.core import console
 from pipeline.core.claims import Claim, appearing
+from pipeline.core.console import Meter, say, table, warn
 from pipeline.core.errors import InputError
 from pipeline.sharing.corpora import command as corpora
 
@@ -126,6 +129,40 @@ def test_a_reader_that_has_enough_is_no_problem() -> None:
         process.stderr.close()
 
 
+@pytest.mark.parametrize("gone", [["stdout"], ["stderr"], ["stdout", "stderr"]])
+def test_work_is_finished_though_nobody_reads_what_is_said(
+    gone: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`conjoin gap … | head -1`: all is written, then the exit code says that something was not read."""
+    done = []
+
+    def run(_: object) -> None:
+        with Meter("work", 2) as meter:
+            for word in ("one", "two"):
+                say(word)
+                table(word, ("a",), [(word,)])
+                warn(word)
+                done.append(word)
+                meter.advance()
+
+    monkeypatch.setattr(corpora, "run", run)
+    monkeypatch.setattr(sys, "argv", ["conjoin", "corpora"])
+    for stream in ("_out", "_err"):
+        monkeypatch.setattr(console, stream, console._Spoken(stderr=stream == "_err"))
+    with ExitStack() as files:
+        for stream in ("stdout", "stderr"):
+            reader, writer = os.pipe()
+            if stream in gone:
+                os.close(reader)
+            else:
+                files.callback(os.close, reader)
+            monkeypatch.setattr(sys, stream, files.enter_context(os.fdopen(writer, "w")))
+        with pytest.raises(SystemExit) as ending:
+            main()
+    assert done == ["one", "two"]
+    assert ending.value.code == 141
+
+
 @pytest.mark.parametrize(
     "arguments", [["\x1b[31m[/x]"], ["stats", "--rows", "[/x]"], ["--nix[/x]"]]
 )
@@ -178,3 +215,18 @@ def test_sigterm_clears_what_ctrl_c_clears(tmp_path: Path, forks: Any) -> None:
     assert (tmp_path / "log").read_text() == "conjoin: stopped; what is finished is kept\n"
     assert not list(scratch.iterdir())
     assert not out.parent.exists()
+
+
+def test_closed_input_and_errors_are_replaced(tmp_path: Path) -> None:
+    """`conjoin predict MODEL - <&- 2>&-`: one line, into no file that happens to be opened next."""
+    command = f"exec {shlex.quote(sys.executable)} -m pipeline orphans - -- x"
+    for redirection in ("<&-", "<&- 2>&-"):
+        ended = subprocess.run(  # noqa: S603 - our own command
+            ["/bin/sh", "-c", f"{command} {redirection}"], capture_output=True, cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(ROOT)}, text=True, check=False,
+        )  # fmt: skip
+        assert ended.returncode == 2
+        assert not ended.stdout
+        assert ended.stderr.startswith("conjoin: standard input: closed; ") is (
+            "2>" not in redirection
+        )

@@ -627,3 +627,13 @@ def test_english_ewt_gives_four_hundred(tmp_path: Path) -> None:
         assert f"# text = {made.text}" in made.comments
     kinds = Counter(pq.read_table(tmp_path / "out/gapped.parquet")["kind"].to_pylist())
     assert set(kinds) == set(GAP_KINDS)
+
+
+def test_what_nobody_could_read_again_is_a_reject(tmp_path: Path) -> None:
+    """A word of half a million characters stands in the text and in its row: too much for a sentence."""
+    source = tmp_path / "long.conllu"
+    source.write_text(WON.replace("\tgold\tgold", f"\t{'g' * 600_000}\tgold", 1) + REDUCED)
+    manifest = gap(source, tmp_path / "out")
+    (reason,) = manifest["tally"]["refused"]
+    assert reason.startswith("a sentence of more than 1,048,576 characters")
+    assert len(written(tmp_path / "out")) == 1

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import lzma
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -181,6 +182,15 @@ def test_no_file_is_lost_and_no_work_done_in_vain(
             OrphansSettings.build({"gold": "gold.conllu", "system": "system.conllu", **given}, None)
         )
     assert Path("gold.conllu").read_text() == sentence()
+
+
+def test_a_small_packed_file_does_not_fill_the_memory(tmp_path: Path) -> None:
+    """All trees are held at once, so what may be unpacked is little, unless more is asked for."""
+    path = tmp_path / "bomb.conllu.xz"
+    path.write_bytes(lzma.compress(sentence().encode() * 300_000))
+    assert path.stat().st_size < 2**16
+    with pytest.raises(InputError, match=r"more than 64MiB; .* allow more by --largest-unpacked"):
+        run(OrphansSettings.build({"gold": path, "system": path}, None))
 
 
 @pytest.mark.skipif(not GAPPING.exists(), reason="needs ../shared/data/gapping")

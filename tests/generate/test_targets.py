@@ -125,6 +125,7 @@ def test_a_run_by_targets_is_valid_and_named_apart(
     [
         ([], {}, {}, "nothing is wanted of the labels NP, VP"),
         ([cell("NP", 0, 2, 0.0)], {}, {}, "nothing is wanted of the labels"),
+        ([cell("NP", 0, 2, 1e308), cell("VP", 0, 2, 1e308)], {}, {}, "share: .* make it"),
         ([cell("NP", 0, 5, 1.0)], {}, {}, "make it with `conjoin diagnose RUN`"),
         ([cell("NP", 0, 2, 1.0)], {"edges": [4, 3]}, {}, "the edges do not ascend"),
         ([cell("NP", 0, 2, 1.0)], {"format": 2}, {}, "make it with `conjoin diagnose RUN`"),

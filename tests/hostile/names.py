@@ -168,11 +168,42 @@ def _folders() -> Iterator[Case]:
             yield Case(f"no folder {name!r}: {command}", [command, "--", name], lambda _: None)
 
 
+_SOURCES = {
+    "gap": ("conllu", ["gap", "x", "--out", "o"]),
+    "agree": ("conllu", ["agree", "f.conllu", "f.conllu", "--like", "x", "--out", "o"]),
+    "text": ("txt", ["ingest", "text", "x", "--out", "o"]),
+    "ptb": ("mrg", ["ingest", "ptb", "x", "--out", "o"]),
+    "treebank": ("mrg", ["ingest", "treebank", "x", "--out", "o"]),
+    "pretrain": ("txt", ["pretrain", "corpus", "--texts", "x"]),
+}
+"""Commands that read every file of a folder: the ending, and the command for the folder ``x``."""
+
+_SOURCE_TEXT = {
+    "conllu": "1\tgo\tgo\tVERB\t_\t_\t0\troot\t_\t_\n\n",
+    "txt": "We go.\n",
+    "mrg": "(S (NP (PRP We)) (VP (VBP go)))\n",
+}
+
+
+def _files() -> Iterator[Case]:
+    """A file in a source folder whose name is no text."""
+    for name, (ending, command) in _SOURCES.items():
+
+        def make(folder: Path, ending: str = ending) -> None:
+            corpus(folder, documents())
+            for place in (f"x/caf\udce9.{ending}", f"x/caf\udce9/a.{ending}", f"f.{ending}"):
+                (folder / place).parent.mkdir(parents=True, exist_ok=True)
+                (folder / place).write_text(_SOURCE_TEXT[ending])
+
+        yield Case(f"{name}: a file's name that is not UTF-8", command, make)
+
+
 def cases(count: int, seed: int) -> Iterator[Case]:
     """The tables, and ``count`` random names of corpora that are refused."""
     yield from _grids()
     yield from _states()
     yield from _folders()
+    yield from _files()
     draw = random.Random(seed)
     for number in range(count):
         bad = "".join(draw.choice("ab.-;$'\"/\\ \n\t*~&|é\x1b") for _ in range(draw.randint(1, 9)))

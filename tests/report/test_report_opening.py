@@ -195,25 +195,39 @@ def test_steps_follow_from_the_figures(report: Path, tmp_path: Path) -> None:
     metrics = four_sizes()
     steps = next_steps(metrics, verdicts(metrics), [], tmp_path / "my corpus")
     assert [step.command for step in steps] == [
-        "conjoin repro --set 'seeds=[0,1,2,3,4,5]'",
+        "conjoin train 'data/my corpus' --system t5 --labelled 100 --seed 3",
         "conjoin train 'data/my corpus' --mode baseline --labelled 250",
     ]
     more, alone = (step.text for step in steps)
-    assert more.about == {"size": "100 labelled sentences", "seeds": 3, "few": False}
+    assert more.about == {
+        "size": "100 labelled sentences",
+        "seeds": 3,
+        "few": False,
+        "by_hand": True,
+    }
     assert alone.about["sizes"] == ["250", "full (2,113)"]
     assert alone.about["most"] == pytest.approx(0.005)
     assert "3 leave an interval" in str(more)
     assert re.search(r"250 and full \(2,113\).* \+0\.50 points", str(alone))
 
 
+def test_more_seeds_are_an_experiment_s_where_there_is_one(tmp_path: Path) -> None:
+    """In a project of DVC `repro` makes all cells; which experiment it was is left to be said."""
+    (tmp_path / "dvc.yaml").write_text("stages: {}\n")
+    metrics = four_sizes()
+    step, _ = next_steps(metrics, verdicts(metrics), [], tmp_path / "data/mine")
+    assert step.command == "conjoin repro EXPERIMENT --set 'seeds=[0,1,2,3,4,5]'"
+    assert str(step.text).endswith("Name the experiment that it was:")
+
+
 @pytest.mark.parametrize(
     ("overall", "comparisons", "wanted"),
     [
-        ({"baseline": [0.5]}, [], ["conjoin repro"]),
+        ({"baseline": [0.5]}, [], ["conjoin generate data/tiny --lm bert --fills attested"]),
         ({"t5": [0.5]}, [], ["conjoin train data/tiny --mode baseline --labelled 100",
                              "conjoin generate data/tiny --lm bert --fills attested"]),
         ({"baseline": [0.5], "t5": [0.6]}, [gain_of("t5", 0.1, 0.01, seeds=1)],
-         ["conjoin repro --set 'seeds=[0,1,2,3,4]'",
+         ["conjoin train data/tiny --system t5 --labelled 100 --seed 1",
           "conjoin generate data/tiny --lm bert --fills attested"]),
         ({"baseline": [0.5], "t5": [0.6]}, [gain_of("t5", 0.01, 0.05, seeds=20)],
          ["conjoin train data/tiny --mode baseline --labelled 100",

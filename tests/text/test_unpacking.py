@@ -4,14 +4,19 @@ import gzip
 import lzma
 import resource
 from collections.abc import Callable
+from itertools import islice
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
 from pipeline.core.errors import InputError
+from pipeline.core.tally import Tally
+from pipeline.ingest.readers.text import read_text
 from pipeline.pretrain.raw_text import read_sentences
 from pipeline.text.lines import open_lines
 from pipeline.text.unpacking import UnpackingAllowance, bytes_of, read_whole
+from pipeline.trying.predict.sentences import read_sentences as predict_sentences
 
 PACKERS = [gzip.compress, lzma.compress]
 REFUSED = r"packed files unpack to more than 1MiB; .* allow more by --largest-unpacked"
@@ -79,3 +84,38 @@ def test_what_is_no_text_is_reported_with_its_line(
         read_whole(path)
     with pytest.raises(InputError, match=rf"f:{message}"), open_lines(path) as lines:
         list(lines)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, lzma.compress])
+@pytest.mark.parametrize("ahead", [0, 9])
+def test_empty_lines_are_passed_over_and_counted(
+    tmp_path: Path, pack: Callable[[bytes], bytes], end: str, ahead: int
+) -> None:
+    """Of those in a row the first is handed out; the others have their numbers all the same."""
+    path = tmp_path / "text"
+    text = f"one\n{end * 99_999}two\n{end}three\n \n\t\n{end}{end}"
+    path.write_bytes(pack(text.encode()))
+    with open_lines(path) as lines:
+        list(islice(lines.peek(), ahead))
+        found = list(lines)
+    assert found == [
+        (1, "one"), (2, ""), (100_001, "two"), (100_002, ""), (100_003, "three"),
+        (100_004, " "), (100_005, "\t"), (100_006, ""),
+    ]  # fmt: skip
+    assert lines.skipped == 99_999
+
+
+@pytest.mark.parametrize("segment", ["line", "punkt"])
+def test_readers_of_text_count_every_blank_line(
+    tmp_path: Path, segment: Literal["line", "punkt"]
+) -> None:
+    """Whoever reads it: ingest, pretrain and predict."""
+    path = tmp_path / "text.txt"
+    path.write_text("The dog ran home.\n" + "\n" * 5 + "A man saw it.\n \n\nHe ran.\n")
+    tallies = [Tally() for _ in range(3)]
+    assert len(list(read_text(path, tallies[0], segment=segment, license_="L"))) == 3
+    assert len(list(read_sentences([path], segment, tallies[1]))) == 3
+    with open_lines(path) as lines:
+        assert len(list(predict_sentences(lines, "text", tallies[2]))) == 3
+    assert [tally.refused["blank line"] for tally in tallies] == [7, 7, 7]

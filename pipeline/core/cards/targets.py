@@ -12,7 +12,10 @@ from pipeline.core.structures import MOST_CONJUNCTS
 
 
 class TargetKind(TypedDict):
-    """Structures of one kind: ``length`` is the number of their bucket, ``share`` what is wanted of them."""
+    """Structures of one kind: ``length`` is the number of their bucket, ``share`` what is wanted of them.
+
+    Whoever writes shares by hand may write counts, or percent; their sum is a number still.
+    """
 
     label: str
     length: Count
@@ -21,7 +24,7 @@ class TargetKind(TypedDict):
     conjuncts: Annotated[int, Field(ge=2, le=MOST_CONJUNCTS)]
     structures: NotRequired[Count]
     errors: NotRequired[Count]
-    share: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+    share: Annotated[float, Field(ge=0, le=1e12)]
 
 
 class Diagnosis(TypedDict):

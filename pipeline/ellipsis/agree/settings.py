@@ -6,9 +6,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from pipeline.core.settings import (
-    Settings,
-)
+from pipeline.core.settings import OnlyWith, Settings
 from pipeline.text.unpacking import Size
 
 
@@ -18,6 +16,7 @@ class AgreeSettings(Settings):
     stage: ClassVar[str] = "agree"
     arguments: ClassVar[tuple[str, ...]] = ("one", "other")
     corpus_field: ClassVar[str] = ""
+    only_with: ClassVar[OnlyWith] = {"seed": [("like", ())]}
 
     one: Path = Field(
         description="A parser's CoNLL-U, also packed; what is kept is written as it is here."

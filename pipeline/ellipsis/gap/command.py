@@ -28,6 +28,7 @@ from pipeline.ellipsis.gap.treebank import (
     require_universal,
     treebank_files,
 )
+from pipeline.text.conllu import LONGEST
 from pipeline.text.coordinations import WITHHELD, is_withheld
 from pipeline.text.lines import open_lines
 from pipeline.text.unpacking import UnpackingAllowance
@@ -38,6 +39,7 @@ ALGORITHM = 2
 TREES_FILE, ROWS_FILE, REJECTS_FILE = "gapped.conllu", "gapped.parquet", "rejects.parquet"
 
 TWICE = "a sentence that was made already"
+TOO_LONG = f"a sentence of more than {LONGEST:,} characters in CoNLL-U"
 
 _TEXT, _NUMBER, _FLAG = pa.string(), pa.int32(), pa.bool_()
 
@@ -123,6 +125,11 @@ def _make(settings: GapSettings, files: Sequence[Path], origin: SentenceOrigin) 
             )  # fmt: skip
     if not any(each["sentences"] for each in made.files):
         raise InputError("no sentence here", path=settings.source, remedy="is it CoNLL-U?")
+    if not made.tally.seen:
+        raise InputError(
+            "no verb is coordinated with another, so none can be left out", path=settings.source,
+            remedy="name a treebank with more sentences",
+        )  # fmt: skip
     _show(made)
     if not made.rows:
         raise InputError(
@@ -154,12 +161,16 @@ def _add(
         if not reason and isinstance(found, GappedVerb):
             try:
                 shorter = left_out(tree, found)
-                if shorter.text not in made.texts:
+                row = _row(tree, shorter, found, source_id, origin)
+                if shorter.text in made.texts:
+                    reason = TWICE
+                elif len(row["conllu"]) > LONGEST:  # its comments have the text once more
+                    reason = TOO_LONG
+                else:
                     made.texts.add(shorter.text)
-                    made.rows.append(_row(tree, shorter, found, source_id, origin))
+                    made.rows.append(row)
                     made.tally.keep()
                     continue
-                reason = TWICE
             except Unfit as unfit:
                 reason = str(unfit)
         made.tally.refuse(reason)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pipeline.core.corpora import SourceNotice
 from pipeline.core.errors import InputError
-from pipeline.core.files import files_within, require_regular
+from pipeline.core.files import files_within, require_regular, utf8_name
 from pipeline.corpus.licences import UNKNOWN
 from pipeline.ellipsis.dependencies import ABSENT, DependencyTree
 from pipeline.text.unpacking import read_at_most
@@ -91,7 +91,7 @@ def treebank_files(source: Path) -> list[Path]:
     """The files of a treebank: the one named, or those of a folder and below that are called ``.conllu``.
 
     Raises:
-        InputError: there is none, or a link leads out of the folder.
+        InputError: there is none, a name is not UTF-8, or a link leads out of the folder.
     """
     if not source.exists():
         raise InputError("no such file or folder", path=source, remedy="check the name")
@@ -104,6 +104,8 @@ def treebank_files(source: Path) -> list[Path]:
             "no file of CoNLL-U in this folder", path=source,
             remedy="name a file, or a folder of .conllu files, also packed (.xz, .gz)",
         )  # fmt: skip
+    for path in found:
+        utf8_name(path.relative_to(source).as_posix(), path)
     return found
 
 

@@ -25,5 +25,7 @@ class OrphansSettings(Settings):
     )
     json_: bool = Field(False, description="Print one JSON object instead.")
     largest_unpacked: Size = Field(
-        "4GiB", description="Refuse packed files that unpack to more: 512MiB, 4GiB."
+        "64MiB",
+        description="Refuse packed files that unpack to more together: 64MiB, 4GiB; the memory needed is "
+        "some 25 times as much.",
     )

@@ -149,10 +149,13 @@ def _sentences(
     lines = text.rstrip().split("\n")
     hard_wrapped = any(not line.strip() for line in lines)
     paragraph: list[str] = []
-    count = 0
+    count, blank, passed = 0, 0, 0  # characters since the meter was told
     for number, line in enumerate(lines, 1):
-        if not line.strip():
-            tally.refuse("blank line")
+        passed += len(line) + 1
+        if not line or line.isspace():
+            blank += 1
+            if not paragraph:
+                continue  # a file may have millions
         elif cut is None:
             yield number, line
         else:
@@ -163,4 +166,6 @@ def _sentences(
                 count += 1
                 yield count, sentence
             paragraph = []
-        meter.advance(len(line) + 1)
+        meter.advance(passed)
+        passed = 0
+    tally.refuse("blank line", blank)

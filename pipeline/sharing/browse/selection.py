@@ -5,10 +5,10 @@ The page writes nothing itself: whoever reads it starts the command.
 
 import os
 import re
-import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
+from pipeline.core.console import shell_line
 from pipeline.core.types import LABEL
 from pipeline.corpus.engine import quoted
 from pipeline.sharing.browse.table import BINS, View
@@ -68,7 +68,7 @@ def selection_of(view: View, origin: CommandPlaces, top: float) -> dict[str, str
         line += ["--where", " AND ".join(where)]
     notes.append("Of candidates that say the same it keeps the first.")
     whole = ["conjoin", "select", os.path.abspath(origin.place), *line, "--out", "selection"]
-    return {"command": shlex.join(whole), "note": " ".join(notes)}
+    return {"command": shell_line(whole), "note": " ".join(notes)}
 
 
 def _filters(view: View) -> tuple[list[str], list[str]]:

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from pipeline.core.settings import OWN_USE_HELP
+from pipeline.core.settings import OWN_USE_HELP, OnlyWith, only_for
 from pipeline.sharing.place import PlaceSettings
 
 
@@ -13,6 +13,12 @@ class BrowseSettings(PlaceSettings):
     """Read a corpus in a local web page, or write a sample of it as one file."""
 
     stage: ClassVar[str] = "browse"
+    only_with: ClassVar[OnlyWith] = {
+        "scored": [("predictor", ())],
+        "sample": [("export", ())],
+        **only_for(("port", "open"), ("export", (None,))),
+        "seed": [("predictor", ()), ("export", ())],
+    }
 
     predictor: Path | None = Field(
         None, description="Folder of a trained predictor, whose probabilities are shown."

@@ -9,8 +9,10 @@ from pipeline.core.settings import (
     OWN_USE_HELP,
     TREES_OF_HELP,
     DrawSize,
+    OnlyWith,
     TreesName,
     TreesOf,
+    only_for,
 )
 from pipeline.sharing.place import PlaceSettings
 
@@ -19,6 +21,10 @@ class ExportSettings(PlaceSettings):
     """Write a corpus, or a treebank that was ingested, for other tools: brackets, CoNLL-U, spaCy and more."""
 
     stage: ClassVar[str] = "export"
+    only_with: ClassVar[OnlyWith] = {
+        "seed": [("labelled", ())],
+        **only_for(("trees", "trees_of", "corpus"), ("format", ("ptb",))),
+    }
 
     place: Path = Field(
         description="Folder of candidates, release, or a Parquet file of either; or a corpus folder, whose "

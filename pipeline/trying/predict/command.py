@@ -9,7 +9,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TextIO
 
-from pipeline.core.console import Meter, plain, plain_json
+from pipeline.core.console import Meter, plain, plain_json, tell
 from pipeline.core.device import best_device
 from pipeline.core.errors import InputError, ModelError
 from pipeline.core.tally import Tally
@@ -121,8 +121,7 @@ def _parse(folder: Path) -> Parse:
 def _sum_up(tally: Tally, shares: str, sentences: int, form: str, seconds: float) -> None:
     """One line: what was read and predicted, what was not, and how fast."""
     skipped = ", ".join(f"{reason} {count:,}" for reason, count in tally.rows()[1:])
-    print(
+    tell(
         f"[predict] read as {form}: {sentences:,} sentences, {sentences / max(seconds, 1e-9):,.1f}/s; "
-        f"coordinators predicted: {tally.kept:,}{shares}; skipped: {skipped or 'none'}",
-        file=sys.stderr,
+        f"coordinators predicted: {tally.kept:,}{shares}; skipped: {skipped or 'none'}"
     )

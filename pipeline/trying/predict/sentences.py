@@ -80,6 +80,7 @@ def _text(lines: NumberedLines, tally: Tally) -> Iterator[GivenSentence]:
             raise lines.problem(
                 f"{len(line):,} characters without a break are too much", "break it into sentences"
             ) from error
+    tally.refuse("blank line", lines.skipped)
 
 
 def _trees(lines: NumberedLines) -> Iterator[GivenSentence]:

@@ -6,9 +6,7 @@ from typing import ClassVar, Literal
 from pydantic import Field, field_validator
 
 from pipeline.core.runs import USUAL_TAU
-from pipeline.core.settings import (
-    Settings,
-)
+from pipeline.core.settings import OnlyWith, Settings
 from pipeline.core.types import COORDINATORS
 from pipeline.text.unpacking import Size
 
@@ -18,6 +16,7 @@ class PredictSettings(Settings):
 
     stage: ClassVar[str] = "predict"
     arguments: ClassVar[tuple[str, ...]] = ("predictor", "text")
+    only_with: ClassVar[OnlyWith] = {"tau": [("parser", ())]}
 
     predictor: Path = Field(description="Folder of a trained predictor, RUN/predictor.")
     text: Path = Field(
