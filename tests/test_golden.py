@@ -58,7 +58,7 @@ GOLDEN = {
     "ingest": (1, "8264d95d2816a657"),
     "pretrain": (1, "831ae7167c882a86"),
     "preparse": (3, "c345f4a846b04259"),
-    "generate": (3, "009cdaddb1ae4dd1"),
+    "generate": (4, "22149249c70e5cf4"),
     "harvest": (2, "a819249b885e2ca4"),
     "select": (4, "234645d46df5b9ec"),
     "train": (5, "05dc328c14ad214d"),
