@@ -9,7 +9,7 @@ from pipeline.harvest.parsers import parser_kind
 from pipeline.harvest.settings import HarvestSettings
 from pipeline.sources.making import RowMaking, make_candidates
 
-ALGORITHM = 3
+ALGORITHM = 3  # 3: conjuncts whose brackets or quotes do not balance are rejects
 """Raise it when a code change changes the rows made from the same settings, inputs and parser."""
 
 _MAKING = RowMaking(

@@ -85,6 +85,7 @@ def test_everything_is_written(tmp_path: Path) -> None:
         "labels": {"train": {"NP": 12}, "dev": {}, "test": {"NP": 1}},
         "unlabelled_seeds": {"without_coordination": 3, "of_10_words_or_more": 1},
         "raw_text": 15,
+        "held_out_in_training": 1,
         "refused": {"tree of a file outside sections 02-23": 1},
         "draws": {
             f"seed-{seed}/{n}": {"labelled": n, "validation": n // 5}
