@@ -16,7 +16,7 @@ import errno
 import json
 import os
 import shutil
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,7 +39,6 @@ Listed = Collection[str] | None
 """Names of the files of an earlier output, relative to its folder; None: it is no output of the command."""
 
 _REMEDY = "choose another --out, or remove it yourself"
-_LOCKS = {LOCK, WORKERS}
 
 
 def apart(out: Path, *sources: Path) -> Path:
@@ -85,7 +84,7 @@ class Claim:
 
     out: Path
     command: str
-    inputs: Iterable[Path] = ()
+    inputs: Collection[Path] = ()
     earlier: Callable[[Path], Listed] = no_earlier
     file: bool = False
     parts: Collection[str] | None = None
@@ -181,9 +180,13 @@ def mark_of(folder: Path, command: str | None = None) -> Mapping[str, Any] | Non
 
 
 def _is_empty(there: Path) -> bool:
-    if there.is_dir():
-        return {path.name for path in there.iterdir()} <= _LOCKS
-    return not there.stat().st_size
+    """Whether there is nothing in a file, or in a folder but for locks of ours."""
+    if not there.is_dir():
+        return not there.stat().st_size
+    entries = list(there.iterdir())
+    if not {path.name for path in entries} <= {LOCK, WORKERS}:
+        return False
+    return mark_of(there) is not None or not any(path.stat().st_size for path in entries)
 
 
 @contextmanager

@@ -191,7 +191,7 @@ def test_files_of_another_plan_are_removed(corpus: Path) -> None:
     """A smaller unit means more shards; those of the old plan and temporary files go."""
     out = corpus / "out"
     run(settings(corpus, out=out, unit=60))
-    (out / ".candidates-00000-of-00001.parquet.1.tmp").write_text("half")
+    (out / ".candidates-00000-of-00001.parquet.0123456789ab.tmp").write_text("half")
     run(settings(corpus, out=out, unit=20))
     names = {p.name for p in out.iterdir() if p.suffix in {".parquet", ".tmp"}}
     assert names == {

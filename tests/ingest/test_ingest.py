@@ -336,9 +336,10 @@ def test_repeated_ids_are_reported(tmp_path: Path) -> None:
 
 def test_nothing_to_keep_is_reported(tmp_path: Path) -> None:
     """A source that yields no sentence is an error."""
-    (tmp_path / "wsj_2401.mrg").write_text(PLAIN)
+    (tmp_path / "source").mkdir()
+    (tmp_path / "source/wsj_2401.mrg").write_text(PLAIN)
     with pytest.raises(InputError, match="no sentence to keep"):
-        ingest(tmp_path, tmp_path / "out")
+        ingest(tmp_path / "source", tmp_path / "out")
 
 
 def test_command_line_prints_one_line_and_2(

@@ -652,13 +652,18 @@ def test_a_predictor_that_is_not_there_is_reported_before_the_corpus_is_read(
 
 
 @pytest.mark.parametrize("there", [True, False])
-def test_a_link_is_no_place_for_a_folder(there: bool, folder: Path, tmp_path: Path) -> None:
-    """Neither one to an empty folder nor one that leads nowhere; nothing is read for it."""
+def test_a_link_leads_to_where_the_folder_appears(
+    there: bool, folder: Path, tmp_path: Path
+) -> None:
+    """To an empty folder or to none; the link itself stays, and what it leads to is not replaced."""
     if there:
         (tmp_path / "empty").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "empty")
-    with pytest.raises(InputError, match="a link"):
-        selected(tmp_path / "link", folder)
+    selected(tmp_path / "link", folder)
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "empty/manifest.json").is_file()
+    with pytest.raises(InputError, match="something here already"):
+        selected(tmp_path / "link", folder, label=["VP"])
 
 
 def test_selections_are_recorded_in_what_is_made_of_them(folder: Path, tmp_path: Path) -> None:
