@@ -243,6 +243,21 @@ def _column(batch: pa.RecordBatch, field: pa.Field) -> pa.Array:
     return pa.StructArray.from_arrays(parts, fields=list(kind), mask=pa.array(~valid))
 
 
+def require_text(batch: pa.RecordBatch, place: Path | str) -> pa.RecordBatch:
+    """The batch, if its text is UTF-8, which other writers do not see to.
+
+    Raises:
+        InputError: it is not.
+    """
+    try:
+        batch.validate(full=True)
+    except pa.ArrowInvalid as error:
+        raise InputError(
+            "text that is not UTF-8", path=place, remedy="`conjoin validate` says in which rows"
+        ) from error
+    return batch
+
+
 def column_names(path: Path) -> list[str]:
     """The columns of a Parquet file; none if it cannot be read, which ``read_batches`` will say."""
     try:

@@ -5,13 +5,17 @@ upload are for others, and never have it. What else writes text elsewhere, or as
 passed on, refuses it unless ``--own-use`` says that it stays with its user.
 """
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+
+import pyarrow as pa
 
 from pipeline.core.corpus_folder import corpus_around
 from pipeline.core.errors import InputError
 from pipeline.core.files import resolved
-from pipeline.corpus.engine import engine, rows_of
+from pipeline.core.parquet import read_batches, require_text, value_counts
+from pipeline.core.schema import CANDIDATES
 from pipeline.corpus.layout import Shards
 from pipeline.corpus.licences import UNKNOWN, licence_ids, terms
 
@@ -57,11 +61,15 @@ def licences_of(shards: Shards) -> dict[str, int]:
     Raises:
         InputError: a file is damaged, or lacks the column.
     """
-    with engine(files=(*shards.accepted, *shards.rejects)) as database:
-        found = database.execute(
-            f"SELECT coalesce(license, '{UNKNOWN}'), count(*) FROM {rows_of(shards)} GROUP BY 1 ORDER BY 1"  # noqa: S608 - our own paths
-        ).fetchall()
-    return {str(expression): int(rows) for expression, rows in found}
+    found: Counter[str] = Counter()
+    for path in (*shards.accepted, *shards.rejects):
+        for batch in read_batches(path, _LICENSE, 65_536):
+            own = require_text(batch, path).column("license")
+            found.update(value_counts(own.fill_null(UNKNOWN)))
+    return dict(sorted(found.items()))
+
+
+_LICENSE = pa.schema([CANDIDATES.field("license")])
 
 
 def require_home(

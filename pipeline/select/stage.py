@@ -81,13 +81,13 @@ def run(settings: SelectSettings) -> None:
         return
     claim = Claim(settings.out, "select", _inputs(settings))
     claim.check()
-    if not settings.own_use:
-        spelt = {canonical(each) for each in settings.license}
-        require_home(settings.out, corpora, lambda each: not spelt or permits(each, spelt))
     for warning in filter(None, map(lost_trees, corpora)):
         warn(warning)
     given = _read(settings, labelled)
     corpora = [sound(shards) for shards in corpora]
+    if not settings.own_use:
+        spelt = {canonical(each) for each in settings.license}
+        require_home(settings.out, corpora, lambda each: not spelt or permits(each, spelt))
     for shards in corpora:
         require_valid(shards, distinct=False)
     total = sum(row_count(path) for shards in corpora for path in shards.accepted)

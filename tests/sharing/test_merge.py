@@ -217,7 +217,7 @@ def test_repetitions_within_a_corpus_are_dropped(tmp_path: Path) -> None:
     """What a corpus says twice itself is kept once, and counted."""
     one = candidate_folder(tmp_path / "one")
     path = sorted(one.glob("candidates-*.parquet"))[1]
-    rows = [row | {"candidate_id": f"{n}"} for n, row in enumerate(pq.read_table(path).to_pylist())]
+    rows = pq.read_table(path).to_pylist()
     write(one / "candidates-99999-of-99999.parquet", rows)
     two = candidate_folder(tmp_path / "two", 7, first=60, seed=1)
     manifest = merged(tmp_path / "out", one, two)

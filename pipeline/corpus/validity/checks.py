@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from pipeline.core.candidates import HARVESTED, LIKE_L
 from pipeline.core.console import Meter
 from pipeline.core.errors import InputError
-from pipeline.core.parquet import read_batches, regroup, row_count
+from pipeline.core.parquet import read_batches, regroup, require_text, row_count
 from pipeline.core.types import COORDINATORS
 from pipeline.corpus.candidate_checks import Fault, faults, null_rows
 from pipeline.corpus.content import IDENTITY, content_ids
@@ -247,6 +247,7 @@ def _rows(shards: Shards, *, rejects: bool) -> Iterator[pa.RecordBatch]:
             batches = read_accepted(replace(shards, accepted=(path,)))
         begin = number * FILE
         for batch in batches:
+            require_text(batch, path)
             yield batch.append_column(_PLACE, pa.array(begin + np.arange(len(batch))))
             begin += len(batch)
 

@@ -41,9 +41,7 @@ def run(settings: MergeSettings) -> None:
         InputError: as ``merge``; nothing is written then.
     """
     corpora = [find_shards(place) for place in settings.places]
-    if not settings.own_use:
-        require_home(settings.out, corpora)
-    manifest = merge(corpora, settings.out)
+    manifest = merge(corpora, settings.out, own_use=settings.own_use)
     for warning in filter(None, map(lost_trees, corpora)):
         warn(warning)
     named = [
@@ -75,7 +73,7 @@ def _counts(entry: UnitedCorpus) -> list[int]:
     return counts
 
 
-def merge(corpora: Sequence[Shards], out: Path) -> CandidatesManifest:
+def merge(corpora: Sequence[Shards], out: Path, *, own_use: bool = False) -> CandidatesManifest:
     """Unite corpora in a folder, in their order; returns its manifest, which docs/sharing.md explains.
 
     Equal inputs give equal files. Memory grows by a byte a row.
@@ -83,18 +81,23 @@ def merge(corpora: Sequence[Shards], out: Path) -> CandidatesManifest:
     Args:
         corpora: what to unite; a corpus may occur twice.
         out: the folder; it appears whole or not at all, and must not hold anything.
+        own_use: text under terms that forbid to hand it on may leave its corpus folder.
 
     Raises:
         InputError: there is one corpus only; ``out`` is not empty, or in a corpus; a corpus is a
             stand-off release, damaged, not all of what its manifest lists, not valid, or has other
-            columns; the same id or generation stands for different things in two of them.
+            columns; the same id or generation stands for different things in two of them; text would
+            leave its corpus folder whose licence forbids that.
     """
     if len(corpora) < 2:
         raise InputError(
             "one corpus alone is nothing to merge", path=corpora[0].place, remedy="name two or more"
         )
     with appearing(Claim(out, "merge", [shards.place for shards in corpora])) as folder:
-        return _merge([sound(shards) for shards in corpora], folder)
+        corpora = [sound(shards) for shards in corpora]
+        if not own_use:
+            require_home(out, corpora)
+        return _merge(corpora, folder)
 
 
 def _merge(corpora: Sequence[Shards], folder: Path) -> CandidatesManifest:
