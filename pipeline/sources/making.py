@@ -183,11 +183,11 @@ def _write_card(folder: UnitFolder) -> None:
 def _summary(folder: UnitFolder, report: RunReport, items: str) -> None:
     table(f"candidates in {folder.folder}", ("outcome", "count"), folder.tally().rows())
     _say(folder.notes())
-    _warn_of_length(folder.tally())
+    warn_of_length(folder.tally())
     report.show(items)
 
 
-def _warn_of_length(tally: Tally) -> None:
+def warn_of_length(tally: Tally) -> None:
     """Say what to do where many references do not fit into the model."""
     if (count := tally.refused[TOO_LONG]) >= _MANY * tally.seen > 0:
         warn(
