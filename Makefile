@@ -32,6 +32,7 @@ setup: $(VENV)/.installed
 # the clone for the package.
 # A build of torch for the CPU that lies in pip's own folder of wheels (find-links) goes first: pip prefers the
 # index's files where hashes are asked for, and the index has the build for GPUs, of three gigabytes.
+# Built by the setuptools of requirements.lock: in isolation pip would fetch one that nobody pinned.
 $(VENV)/.installed: requirements.lock requirements-cpu.lock requirements-cuda.lock pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("conjoin needs Python 3.11 or newer, this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv $(VENV)
@@ -39,7 +40,7 @@ $(VENV)/.installed: requirements.lock requirements-cpu.lock requirements-cuda.lo
 	$(BIN)/python -m pip install --quiet --no-deps --require-hashes --requirement requirements.lock
 	$(BIN)/python -c '$(ASKS_FOR_CUDA)' || \
 		$(BIN)/python -m pip install --quiet --no-deps --require-hashes --requirement requirements-cuda.lock
-	$(BIN)/python -m pip install --quiet --no-deps --config-settings editable_mode=compat --editable .
+	$(BIN)/python -m pip install --quiet --no-deps --no-index --no-build-isolation --config-settings editable_mode=compat --editable .
 	touch $@
 
 # All lock files anew, with the versions that requirements.lock has; uv is needed for nothing else.

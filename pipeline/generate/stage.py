@@ -16,13 +16,17 @@ ALGORITHM = 4  # 4: conjuncts whose brackets or quotes do not balance are reject
 _MANY_TOO_LONG = 0.05  # of what was tried: fewer are not worth another model
 
 
-def _check(folder: Path, tally: Tally) -> None:
-    """Say what to do where many references do not fit into the model, and refuse fills that are all alike."""
+def warn_of_length(tally: Tally) -> None:
+    """Say what to do where many references do not fit into the model."""
     if (count := tally.refused[TOO_LONG]) >= _MANY_TOO_LONG * tally.seen > 0:
         warn(
             f"{count / tally.seen:.0%} of what was tried is {TOO_LONG}: another --model may read more "
             "tokens, or one of `conjoin pretrain` with a greater --max-length"
         )
+
+
+def _check(folder: Path, tally: Tally) -> None:
+    warn_of_length(tally)
     require_varied(folder)
 
 

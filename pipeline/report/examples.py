@@ -13,7 +13,7 @@ from pipeline.core.candidates import candidate_shards, is_unfinished
 from pipeline.core.parquet import read_batches, read_rows
 from pipeline.core.runs import Run, candidates_at_hand, not_at_hand
 from pipeline.core.schema import CANDIDATES, SCORED
-from pipeline.core.types import Candidate, Span, bracketed
+from pipeline.core.types import Candidate, Span
 from pipeline.corpus.checked import find_candidates, open_candidates
 from pipeline.corpus.licences import terms
 from pipeline.report.audit import read_verdicts
@@ -22,6 +22,7 @@ from pipeline.report.judgements import HandJudgement, wilson
 from pipeline.report.prose import Fact
 from pipeline.report.results import Metrics, read_generation, system_key, system_phrase
 from pipeline.report.sections import ExampleList, ShownCandidate
+from pipeline.text.natural import join_words
 
 _OPEN, _CLOSE = "\x02", "\x03"  # cannot occur in XML text, and no tokenizer makes them
 _FILLS = pa.schema([CANDIDATES.field(name) for name in ("fill", "conjuncts", "reference")])
@@ -197,11 +198,16 @@ class FillStatistics:
 def marked(
     words: Sequence[str], conjuncts: Sequence[Span], reference: Span
 ) -> tuple[str, str, str]:
-    """Bracketed text cut at the reference span: what comes before it, it, and what follows."""
-    signed = list(words)
-    signed[reference.start] = _OPEN + signed[reference.start]
-    signed[reference.end - 1] += _CLOSE
-    before, _, rest = bracketed(signed, conjuncts).partition(_OPEN)
+    """Natural text with brackets around the conjuncts, cut at the reference span: before it, it, after it."""
+    natural = join_words(words)
+    starts, ends = [s.start for s in conjuncts], [s.end - 1 for s in conjuncts]
+    text, place = "", 0
+    for number, (begin, end) in enumerate(natural.offsets):
+        text += natural.text[place:begin] + "[" * starts.count(number)
+        text += _OPEN * (number == reference.start) + natural.text[begin:end]
+        text += _CLOSE * (number == reference.end - 1) + "]" * ends.count(number)
+        place = end
+    before, _, rest = text.partition(_OPEN)
     inside, _, after = rest.partition(_CLOSE)
     return before, inside, after
 

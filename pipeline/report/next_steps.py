@@ -54,15 +54,23 @@ def _steps(
         yield from _use(good, own, corpus, root)
     yield from _more(metrics, found, runs, corpus, root)
     if all(verdict.kind == ALONE for verdict in found):
-        yield Step(
-            Fact("next_steps.make"),
-            _command("conjoin generate", root, "--lm bert --fills attested"),
-        )
+        yield _with_candidates(metrics, found, corpus, root)
     elif not good and not _has_attested(corpus):
         yield Step(
             Fact("next_steps.attested"),
             _command("conjoin generate", root, "--lm bert --fills attested"),
         )
+
+
+def _with_candidates(metrics: Metrics, found: Sequence[Headline], corpus: Path, root: str) -> Step:
+    """To train with candidates, or to make some first."""
+    folders = sorted(corpus.glob("candidates/*/seed-*"))
+    if not folders:
+        made = _command("conjoin generate", root, "--lm bert --fills attested")
+        return Step(Fact("next_steps.make"), made)
+    rest = f"--mode no-filter --candidates {shlex.quote(_inside(folders[0], corpus, root))}"
+    rest += f" --labelled {_draw(metrics, found[0])}" if found else ""
+    return Step(Fact("next_steps.train"), _command("conjoin train", root, rest))
 
 
 def _good(metrics: Metrics, found: Sequence[Headline]) -> Headline | None:
@@ -153,9 +161,11 @@ def _more(
     if open_:
         first = open_[0]
         by_hand = not (corpus.resolve().parents[1] / "dvc.yaml").is_file()
-        about = {"size": first.phrase, "seeds": first.seeds, "few": first.kind == FEW}
+        few = first.kind == FEW
         yield Step(
-            Fact("next_steps.seeds", **about, by_hand=by_hand),
+            Fact(
+                "next_steps.seeds", size=first.phrase, seeds=first.seeds, few=few, by_hand=by_hand
+            ),
             _another_seed(metrics, first, root) if by_hand else _all_seeds(first),
         )
     for verdict in found:

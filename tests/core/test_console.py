@@ -3,6 +3,7 @@
 import io
 import os
 import subprocess
+import threading
 
 import pytest
 from rich.console import Console
@@ -79,3 +80,31 @@ def test_a_command_to_copy_steers_nothing_and_says_the_same(name: str) -> None:
         ["/bin/bash", "-c", line], capture_output=True, check=True, env={"LC_ALL": "C.UTF-8"}
     )
     assert ended.stdout == os.fsencode(name)
+
+
+def test_no_meter_is_silent_while_one_unit_takes_long(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Off a terminal, where nothing moves by itself; work without parts says no more when it was short."""
+    monkeypatch.setattr(console, "_EVERY", 0.2)
+    spoken = threading.Event()
+    tell = console.tell
+    monkeypatch.setattr(console, "tell", lambda text: (tell(text), spoken.set()))
+    with Meter("slow", 2):
+        assert spoken.wait(60)
+    assert "[slow] 0/2" in capsys.readouterr().err
+    with console.in_one_piece("short"):
+        pass
+    assert not capsys.readouterr().err
+
+
+def test_a_process_forked_while_a_meter_speaks_can_speak(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its copy of the lock is free."""
+    monkeypatch.setattr(console, "_EVERY", 0.2)
+    with Meter("parent", 2):
+        for _ in range(20):
+            child = os.fork()
+            if not child:
+                console._speaking.acquire(timeout=20) or os._exit(1)
+                os._exit(0)
+            assert os.waitpid(child, 0)[1] == 0

@@ -506,7 +506,7 @@ def test_an_unknown_licence_is_reported(tmp_path: Path, capsys: pytest.CaptureFi
         (
             "t.conllu",
             conllu("s", "I I PRON 0 root"),
-            "t.conllu: no verb can be left out; the table",
+            "t.conllu: no verb is coordinated with another, so none can be left out; name",
         ),
         (
             "t.conllu",

@@ -12,6 +12,7 @@ from tiny import build, ingested, settings
 
 from benchmarks import outcomes
 from pipeline.core.annotation import as_json, joined, unknown
+from pipeline.core.cards.evaluation import Combined
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError, SettingsError
 from pipeline.core.files import write_json
@@ -26,6 +27,7 @@ from pipeline.evaluate.combining import chosen_tau
 from pipeline.evaluate.parsers import find_parsers
 from pipeline.evaluate.settings import EvaluateSettings
 from pipeline.parsing.parser import Parsed
+from pipeline.report.results import short_name
 from pipeline.tasks.coordination.instances import instances_of
 from pipeline.tasks.coordination.model import CoordinationPredictor, Prediction
 from pipeline.tasks.coordination.with_parser import BothAnswers
@@ -407,3 +409,11 @@ def test_two_rows_of_one_name_are_refused(corpus: Path, knowing: Knowing, tmp_pa
     write_json(tmp_path / "corpus/parser.json", READY)
     with pytest.raises(InputError, match=r"two systems would be called parsed\.corpus"):
         run(corpus, parser=["corpus", str(tmp_path / "corpus")])
+
+
+@pytest.mark.parametrize("combined", [None, "alone", "else", "together"])
+def test_a_system_has_one_name(combined: Combined | None) -> None:
+    """In the tables of evaluate and of report."""
+    parser = None if combined is None else "corpus"
+    system = System("no-filter+corpus-x", "no-filter", parser=parser, combined=combined)
+    assert system.called(system.predictor) == short_name(system)

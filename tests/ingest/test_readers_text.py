@@ -6,10 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.core.draws import read_draw
 from pipeline.core.errors import InputError, ModelError
 from pipeline.core.tally import Tally
 from pipeline.core.types import Sentence
+from pipeline.ingest import stage as ingest
 from pipeline.ingest.readers.text import read_text
+from pipeline.ingest.settings import IngestSettings
 
 
 def read(source: Path, segment: str = "line", tally: Tally | None = None) -> list[Sentence]:
@@ -115,3 +118,17 @@ def test_stanza_without_its_model_is_reported(
     (tmp_path / "a.txt").write_text("One. Two.")
     with pytest.raises(ModelError, match=r"stanza\.download.*--segment punkt"):
         read(tmp_path / "a.txt", "stanza")
+
+
+def test_a_draw_of_text_is_not_advised(tmp_path: Path) -> None:
+    """Whoever asks for L of a corpus without annotation is told so, and where L may be from."""
+    (tmp_path / "a.txt").write_text("The nurse sold the lamp.\n")
+    out = tmp_path / "notes"
+    ingest.run(
+        IngestSettings.build({"reader": "text", "source": tmp_path / "a.txt", "out": out}, None)
+    )
+    with pytest.raises(
+        InputError, match="no sentence of this corpus has annotated coordination"
+    ) as said:
+        read_draw(out, 0, "250")
+    assert "--labelled" not in str(said.value)

@@ -166,3 +166,21 @@ def test_a_release_without_trees_is_as_before(released: Path, tmp_path: Path) ->
     assert pq.read_schema(shard).names == RELEASED.names
     assert "trees" not in read_json(tmp_path / "bare/manifest.json")
     validate.run(ValidateSettings(place=tmp_path / "bare"))
+
+
+def test_trees_that_are_gone_are_not_described(
+    tmp_path: Path, write_trees: Callable[..., None]
+) -> None:
+    """Where not one candidate has the tree that is asked for, no card says what the columns would hold."""
+    sentences = world(16)
+    write_trees(tmp_path / "corpus", sentences)
+    place = candidate_folder(tmp_path / "corpus", attested(sentences))
+    wanted = ReleaseSettings(
+        candidates=place, out=tmp_path / "release", trees=True, trees_of="parser"
+    )
+    with pytest.raises(
+        InputError, match="not one candidate has a tree of --trees-of parser: "
+    ) as said:
+        release.run(wanted)
+    assert "a source sentence without such a tree (16)" in str(said.value)
+    assert not (tmp_path / "release").exists()

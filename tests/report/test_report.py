@@ -943,10 +943,13 @@ def test_a_judged_candidate_that_is_gone_is_an_error(corpus: Path) -> None:
 
 
 def test_reference_is_marked_inside_its_brackets() -> None:
-    """The three pieces are Table 4's bracketed text, cut at the reference span."""
+    """The three pieces are natural text with Table 4's brackets, cut at the reference span."""
     words = ["She", "sold", "the", "lamp", "and", "the", "dog", "."]
     pieces = marked(words, [Span(2, 4), Span(5, 7)], Span(2, 4))
-    assert pieces == ("She sold [", "the lamp", "] and [the dog] .")
+    assert pieces == ("She sold [", "the lamp", "] and [the dog].")
+    words = ["``", "Is", "n't", "it", "(", "he", ")", "and", "she", "?", "''"]
+    pieces = marked(words, [Span(4, 7), Span(8, 9)], Span(4, 7))
+    assert pieces == ("\"Isn't it [", "(he)", '] and [she]?"')
 
 
 def test_fills_are_counted(corpus: Path) -> None:

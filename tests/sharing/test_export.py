@@ -230,3 +230,20 @@ def test_text_not_to_be_passed_on_is_said_to_be(
     assert not (tmp_path / "b.jsonl").exists()
     exported(ldc, "jsonl", tmp_path / "b.jsonl", own_use=True)
     assert "licence LDC-User-Agreement: do not pass its text on" in "".join(capsys.readouterr())
+
+
+def test_conjuncts_that_spancat_would_not_look_at_are_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of the usual sizes of its suggester, and of those that the page of parsers names."""
+    rows = []
+    for number, length in enumerate([2, 5, 20]):
+        words = [f"w{n}" for n in range(length + 6)]
+        spans = [{"start": 1, "end": 1 + length}, {"start": 2 + length, "end": 3 + length}]
+        made = row(number, words[:7]) | {"conjuncts": spans, "reference": spans[0]}
+        rows.append(made | {"words": words, "coordinator": 1 + length})
+    write_rows(tmp_path / "long.parquet", CANDIDATES, rows)
+    exported(tmp_path / "long.parquet", "spacy", tmp_path / "long.spacy")
+    said = capsys.readouterr().out
+    assert "of 6 conjuncts 2 (33 %) have more than 3 words" in said
+    assert "1 (17 %) have more than 12 words; the longest has 20" in said

@@ -117,6 +117,8 @@ def test_dry_run_shows_everything_and_sends_nothing(
     assert "jane/toy" in text
     assert "CC0-1.0" in text
     assert "Nothing was sent" in text
+    replaced = next(line for line in text.splitlines() if line.startswith("replaced"))
+    assert "README.md" in replaced
     assert not hub.calls
 
 

@@ -4,12 +4,14 @@ spaCy is an optional extra (``pip install '.[spacy]'``), imported when a file is
 """
 
 import zlib
+from collections import Counter
 from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from pipeline.core.claims import Listed
+from pipeline.core.console import say
 from pipeline.core.errors import InputError
 from pipeline.core.tally import Tally
 from pipeline.sharing.export.protocol import Format, Item, require_plain, written
@@ -17,6 +19,9 @@ from pipeline.text.natural import join_words
 
 CONJUNCTS, COORDINATIONS, COORDINATORS = "sc", "coordinations", "coordinators"
 """Names of the span groups; ``sc`` is the one that ``spancat`` looks for by default."""
+
+_OFFERED = 3, 12
+"""Words of the longest spans that spancat looks at: by default, and by the command of docs/parsers.md."""
 
 _MISSING = "spaCy is not installed"
 _BEGIN = b"version"  # the first key of what a DocBin holds
@@ -48,9 +53,27 @@ class SpacyDocs:
 
         vocabulary = spacy.blank("en").vocab
         docs = DocBin(attrs=["TAG", "SENT_START", "SPACY"], store_user_data=True)
+        lengths: Counter[int] = Counter()
         for doc in written(items, lambda item: _doc(vocabulary, item), tally):
             docs.add(doc)
+            lengths.update(len(span) for span in doc.spans[CONJUNCTS])
         out.write_bytes(docs.to_bytes())
+        _say_lengths(lengths)
+
+
+def _say_lengths(lengths: Counter[int]) -> None:
+    """Say how many conjuncts ``spancat`` would never be shown."""
+    total = lengths.total()
+    beyond = [sum(n for length, n in lengths.items() if length > most) for most in _OFFERED]
+    if beyond[0]:
+        usual, more = (
+            f"{count:,} ({100 * count / total:.0f} %) have more than {most} words"
+            for count, most in zip(beyond, _OFFERED, strict=True)
+        )
+        say(
+            f"of {total:,} conjuncts {usual}, the most that spancat looks at by default; {more}; "
+            f"the longest has {max(lengths)}: set its suggester's sizes"
+        )
 
 
 def _require_spacy() -> Any:

@@ -107,6 +107,9 @@ def _show(settings: PushSettings, manifest: Mapping[str, Any], files: Sequence[P
     say(f"licence   {manifest['license']}: {terms(str(manifest['license'])).why}")
     if manifest["stand_off"]:
         say("text      none of the source: this is a stand-off release")
+    say(
+        "replaced  files of these names in the repository, whoever edited them there: README.md, too"
+    )
     say(f"removed   {', '.join(_STALE)} of the repository that are not among these files")
 
 
