@@ -14,6 +14,7 @@ from pipeline.ellipsis.agree.command import run
 from pipeline.ellipsis.agree.drawing import Shape, draw
 from pipeline.ellipsis.agree.settings import AgreeSettings
 from pipeline.ellipsis.dependencies import DependencyTree, read_trees
+from pipeline.text.coordinations import WITHHELD
 from pipeline.text.lines import open_lines
 
 RELATIONS = ("nsubj", "obj", "obl", "advmod", "det", "case")
@@ -67,6 +68,14 @@ def test_sentences_with_equal_trees_are_kept(tmp_path: Path) -> None:
     }
     assert (tmp_path / "out/agreed.conllu").read_text() == same + said
     assert manifest["files"]["agreed.conllu"]["rows"] == 2
+
+
+def test_words_that_are_withheld_are_counted(tmp_path: Path) -> None:
+    """Underscores for words, as GUM has its sentences from Reddit: nobody learns from them."""
+    hidden = conllu("h", "___ _ X 0 root", "_ _ X 1 punct")
+    both = hidden + sentence("a", 3)
+    tally = agree(tmp_path, both, both)["tally"]
+    assert (tally["kept"], tally["refused"]) == (1, {WITHHELD: 1})
 
 
 def test_tags_may_be_left_out_of_it(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from pipeline.ellipsis.gap.command import GAPPED, REFUSED, run
 from pipeline.ellipsis.gap.leaving_out import Unfit, left_out
 from pipeline.ellipsis.gap.rules import GappedVerb, Refused, find_gaps
 from pipeline.ellipsis.gap.settings import GAP_KINDS, GapSettings
+from pipeline.text.coordinations import WITHHELD
 from pipeline.text.lines import open_lines
 
 EWT = Path(__file__).resolve().parents[2] / "../shared/data/ud-ewt/en_ewt-ud-train.conllu.xz"
@@ -415,6 +416,15 @@ def source(tmp_path: Path) -> Path:
     )
     (folder / "LICENSE.txt").write_text("Attribution-ShareAlike 4.0 International\n")
     return folder
+
+
+def test_words_that_are_withheld_are_rejects(tmp_path: Path) -> None:
+    """Of a sentence whose words are underscores, as GUM has those from Reddit, nothing is made."""
+    hidden = re.sub(r"(?m)^(\d+)\t\S+\t\S+", r"\1\t___\t_", WON.replace("= won", "= hidden"))
+    path = tmp_path / "t.conllu"
+    path.write_text(hidden + WON)
+    manifest = gap(path, tmp_path / "out")
+    assert manifest["tally"] == {"seen": 2, "kept": 1, "refused": {WITHHELD: 1}}
 
 
 def test_files_manifest_and_terms(source: Path, tmp_path: Path) -> None:

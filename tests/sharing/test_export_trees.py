@@ -20,9 +20,11 @@ from pipeline.core.types import Candidate, Coordination, Sentence, Span
 from pipeline.ingest.readers.ptb_ext import Layout, read_ptb_ext
 from pipeline.sharing.export import command as export
 from pipeline.sharing.export import spacy_docs
+from pipeline.sharing.export.protocol import Unwritable
+from pipeline.sharing.export.ptb import UNHELD, require_held
 from pipeline.sharing.export.settings import ExportSettings
 from pipeline.text.coordinations import ptb_coordinations
-from pipeline.text.trees import leaves, parse_tree
+from pipeline.text.trees import escape, leaves, parse_tree
 
 Made = tuple[Path, list[Candidate]]
 
@@ -39,6 +41,15 @@ def made(tmp_path: Path, write_trees: Callable[..., None]) -> Made:
 def exported(place: Path, form: Any, out: Path, **more: Any) -> Path:
     export.run(ExportSettings(place=place, format=form, out=out, **more))
     return out
+
+
+@pytest.mark.parametrize("word", ["-LRB-", "a\\/b", "C:\\", "-HYPHEN-"])
+def test_a_leaf_that_only_conjoin_can_read_is_not_exported(word: str) -> None:
+    """Another program would take it for another word."""
+    with pytest.raises(Unwritable, match=UNHELD):
+        require_held(escape(word), word)
+    for plain in ("(", "1/2", "well-known"):
+        require_held(escape(plain), plain)
 
 
 def test_ptb_is_what_stanza_reads(made: Made, tmp_path: Path) -> None:
