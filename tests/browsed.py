@@ -5,7 +5,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow.parquet as pq
-from shared_corpora import candidate_folder
+from damaged import identified
+from shared_corpora import candidate_folder, relist
 
 from pipeline.core.parquet import write_table
 from pipeline.corpus.layout import find_shards
@@ -27,17 +28,26 @@ AWKWARD = {
 """Words put before the last one of the first candidates, by their row in the first shard."""
 
 
-def awkward_folder(corpus: Path, rows: int = 90) -> Path:
-    """A folder of candidates, a few of which have words that somebody forgot to escape."""
+def awkward_folder(corpus: Path, rows: int = 90, *, valid: bool = False) -> Path:
+    """A folder of candidates, a few of which have words that somebody forgot to escape.
+
+    Args:
+        corpus: the folder of the corpus they are of.
+        rows: how many.
+        valid: whether the rows are what they must be, so that commands write them on.
+    """
     folder = candidate_folder(corpus, rows)
     shard = next(iter(sorted(folder.glob("candidates-*.parquet"))))
     table = pq.read_table(shard)
     columns = table.to_pydict()
     for row, word in AWKWARD.items():
-        columns["words"][row].insert(-1, word)
+        columns["words"][row].insert(-1, "script" if valid and word == SCRIPT else word)
     columns["score"][8] = None
     columns["words"][9][columns["coordinator"][9]] = "Or"
-    write_table(shard, type(table).from_pydict(columns, schema=table.schema))
+    changed = type(table).from_pydict(columns, schema=table.schema).to_pylist()
+    made = list(map(identified, changed)) if valid else changed
+    write_table(shard, type(table).from_pylist(made, schema=table.schema))
+    relist(folder)
     return folder
 
 

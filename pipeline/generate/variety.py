@@ -12,7 +12,7 @@ _MOST = 0.5
 """Share of fills that may be alike. Flat models say the same nearly everywhere, others hardly ever: of 1,500
 last conjuncts of GENIA no two words are one repeated, and 9 are the most frequent one."""
 
-_FEWEST = 50
+_FEWEST = 100
 """Fills that a share is taken of; of fewer it says little."""
 
 

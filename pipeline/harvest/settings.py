@@ -26,6 +26,7 @@ class HarvestSettings(SourceSettings, ParserSettings, ConjunctSettings):
     only_with: ClassVar[OnlyWith] = {
         **only_for(ParserSettings.only_with, ("parser", ("labelled",))),
         "parser_lm_rate": ParserSettings.only_with["parser_lm_rate"],
+        "parser_patience": [("parser", ("labelled",))],
     }
 
     labelled: DrawSize = Field(

@@ -18,7 +18,7 @@ from pipeline.core.corpus_folder import inputs_in
 from pipeline.core.device import best_device
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
-from pipeline.core.files import digest_of
+from pipeline.core.files import digest_of, sweep
 from pipeline.core.fingerprint import Fingerprint, versions_of
 from pipeline.core.parquet import MANIFEST, RECORDS
 from pipeline.core.settings import SourceSettings
@@ -185,6 +185,7 @@ def _write_card(folder: UnitFolder) -> None:
         part: digest_of([each for each in manifest["shards"] if each["file"].startswith(kind)])
         for part, kind in zip(("train", "rejected"), SCHEMAS, strict=True)
     }
+    sweep(folder.folder / CARD)  # half written, by a run that was killed
     write_card(folder.folder, "Made by", digests, manifest["command"])
 
 

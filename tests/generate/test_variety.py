@@ -35,10 +35,10 @@ VARIED = [f"the {one} of a {other}" for one in NOUNS for other in NOUNS]
         (VARIED, None),
         (VARIED[:60] + ["The cat"] * 40, None),
         (VARIED[:40] + ["The cat", "the cat"] * 30, f"60 of 100 {SAME}"),
-        ([f"{noun} {noun}" for noun in NOUNS] * 6 + NOUNS * 4, f"60 of 60 {REPEATED}"),
-        (["the", "the the", "the the the"] * 40, f"80 of 80 {REPEATED}"),
+        ([f"{noun} {noun}" for noun in NOUNS] * 12 + NOUNS * 4, f"120 of 120 {REPEATED}"),
+        (["the", "the the", "the the the"] * 60, f"120 of 120 {REPEATED}"),
         (["the"] * 80 + ["the the"] * 20, f"100 of 100 {SAME}"),
-        (["the cat"] * 49, None),
+        (["the cat"] * 99, None),
         ([], None),
     ],
 )

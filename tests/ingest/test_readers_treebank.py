@@ -434,7 +434,8 @@ def test_what_does_not_fit_is_one_line(tmp_path: Path, name: str) -> None:
     """Each names the option or the line, and nothing is written."""
     make, message = WRONG[name]
     source = docs(tmp_path / "bank", 4)
-    given = make(tmp_path)
+    (tmp_path / "given").mkdir()
+    given = make(tmp_path / "given")
     with pytest.raises((InputError, SettingsError), match=message) as caught:
         ingested(source, tmp_path / "own", **given)
     assert "\n" not in str(caught.value)
@@ -446,7 +447,8 @@ def test_documents_of_one_name_keep_their_folders(tmp_path: Path) -> None:
     for folder in ("a", "b"):
         (tmp_path / "deep/er" / folder).mkdir(parents=True)
         (tmp_path / "deep/er" / folder / "01.mrg").write_text(TREE)
-    assert [s.sentence_id for s in ingested(tmp_path, tmp_path / "own", split=["train=*"])] == [
+    found = ingested(tmp_path / "deep", tmp_path / "own", split=["train=*"])
+    assert [s.sentence_id for s in found] == [
         "own/a/01/1", "own/b/01/1",
     ]  # fmt: skip
 

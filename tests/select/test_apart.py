@@ -38,7 +38,7 @@ PLANTED: dict[str, tuple[Row, str | None]] = {
         candidate("Nobody saw the letter and a red lamp with my radio", 4, [(2, 4), (5, 8)]), SAME_HEADS),
     "the same heads, another label": (
         candidate("Nobody saw a red lamp and the letter with that radio", 5, [(2, 5), (6, 8)],
-                  label="NX"), None),
+                  label="PP"), None),
     "one head the same": (
         candidate("Nobody saw a red lamp and the clock with my radio", 5, [(2, 5), (6, 8)]), None),
     "innocent": (

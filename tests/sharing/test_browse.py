@@ -333,7 +333,8 @@ def test_what_cannot_be_shown_is_one_line(tmp_path: Path, folder: Path) -> None:
     shard = next(iter(sorted(folder.glob("candidates-*.parquet"))))
     cut = shutil.copytree(folder, tmp_path / "cut") / shard.name
     cut.write_bytes(shard.read_bytes()[:-100])
-    assert "not a readable Parquet file" in refused(cut.parent)
+    assert "not as manifest.json says: " in refused(cut.parent)
+    assert "not a readable Parquet file" in refused(cut)
     whole = bytearray(shard.read_bytes())
     whole[40:900] = bytes(860)  # the footer stands, the data does not
     cut.write_bytes(whole)

@@ -128,7 +128,7 @@ def test_brat_offsets_cut_the_text(awkward: Path) -> None:
         assert [role for role, _ in event] == ["Coordination", "Conjunct", "Conjunct2"]
     labels = [line.split()[-1] for line in lines if line.startswith("A")]
     assert labels == [old["label"] for old in rows_of(awkward)]
-    assert "Value:NP|VP|ADJP|ADVP|PP|SBAR|S|X" in (out / "annotation.conf").read_text()
+    assert "Value:NP|VP|ADJP|ADVP|PP|SBAR|S|NML|X" in (out / "annotation.conf").read_text()
 
 
 @pytest.mark.parametrize(
@@ -190,10 +190,10 @@ def test_an_export_replaces_only_an_export(tmp_path: Path, awkward: Path) -> Non
     for form in ("jsonl", "conllu", "ptb-ext"):  # each takes the place of the one before
         exported(awkward, form, tmp_path / "out", overwrite=True)
     for form, name, why in (
-        ("brat", "mine", "no earlier export"), ("jsonl", "mine", "a folder"),
-        ("brat", "brat", "not only one"),
-        ("brat", "mine/thesis.tex", "this is a file"), ("jsonl", "awkward.parquet", "may not replace"),
-        ("jsonl", "mine/thesis.tex", "no earlier export"), ("conllu", "mine/manifest.json", "no earlier"),
+        ("brat", "mine", "no earlier output"), ("jsonl", "mine", "a folder"),
+        ("brat", "brat", "files that are not its own"),
+        ("brat", "mine/thesis.tex", "there is a file"), ("jsonl", "awkward.parquet", "may not replace"),
+        ("jsonl", "mine/thesis.tex", "no earlier output"), ("conllu", "mine/manifest.json", "no earlier"),
     ):  # fmt: skip
         with pytest.raises(InputError, match=why):
             exported(awkward, form, tmp_path / name, overwrite=True)

@@ -286,7 +286,7 @@ def test_spacy_loads_the_documents(made: Made, treebank: Path, tmp_path: Path) -
     ]
     assert [token.tag_ for token in doc] == list(NESTED.tags or ())
     (tmp_path / "other.spacy").write_text("mine")
-    with pytest.raises(InputError, match="no earlier export"):
+    with pytest.raises(InputError, match="no earlier output"):
         exported(treebank, "spacy", tmp_path / "other.spacy")
 
 

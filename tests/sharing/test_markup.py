@@ -38,6 +38,8 @@ def test_no_label_reason_or_folder_is_markup(
     with pytest.raises(SystemExit):
         validate.run(ValidateSettings(place=place))
     assert "'[/x]'" in printed()
+    for folder in (place, Path("[/y]")):  # who writes rows on takes no such label
+        rewrite(folder, SHARD, lambda rows: [row | {"label": "NP"} for row in rows])
     merge.run(MergeSettings(places=[place, Path("[/y]")], out=Path("merged")))
     out = printed()
     assert " [red] " in out

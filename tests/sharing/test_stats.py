@@ -61,7 +61,7 @@ def special(folder: Path) -> Path:
         rows[4] | {"sentence_id": "unnumbered"},
         *(rows[5] | more_words(rows[5], at) for at in ((0,), (-1,), (0, -1))),
     ]
-    own = {"fingerprint": read_json(folder / "manifest.json")["fingerprint"]}
+    own = {"conjoin.fingerprint": read_json(folder / "manifest.json")["fingerprint"]}
     write_rows(folder / "candidates-99999-of-99999.parquet", CANDIDATES, made, own)
     relist(folder)
     return folder
@@ -269,7 +269,8 @@ def test_a_corpus_without_candidates_or_without_rejects(
     assert file["rows"] == {"accepted": 0, "rejected": len(pq.read_table(rejects))}
     assert sum(file["reasons"].values()) == file["rows"]["rejected"]
     for path in folder.glob("candidates-*.parquet"):
-        write_rows(path, CANDIDATES, [])
+        write_rows(path, CANDIDATES, [], pq.read_schema(path).metadata)
+    relist(folder)
     found = summarise(find_shards(folder), treebank(tmp_path / "bank"))
     assert found["rows"] == {"accepted": 0, "rejected": len(refused)}
     assert (found["labels"], found["sentences"]) == ({}, 0)
@@ -279,6 +280,7 @@ def test_a_corpus_without_candidates_or_without_rejects(
     run(StatsSettings(place=folder, reference=tmp_path / "bank"))
     for path in folder.glob("rejects-*.parquet"):
         path.unlink()
+    relist(folder)
     found = summarise(find_shards(folder), None)
     assert (found["rows"], found["reasons"]) == ({"accepted": 0, "rejected": 0}, {})
     run(StatsSettings(place=folder))
@@ -355,7 +357,10 @@ def test_a_bad_file_is_one_line_that_names_it(
     tmp_path: Path, damage: Callable[[Path], None], what: str
 ) -> None:
     """A truncated, spoilt or foreign file among the shards is named, in a line of bearable length."""
-    folder = candidate_folder(tmp_path / "toy")
+    made, folder = candidate_folder(tmp_path / "toy"), tmp_path / "somebody's"
+    folder.mkdir()
+    for path in made.glob("*.parquet"):  # without a manifest, which would tell before
+        shutil.copy(path, folder)
     path = folder / "candidates-00001-of-00003.parquet"
     damage(path)
     with pytest.raises(InputError) as caught:

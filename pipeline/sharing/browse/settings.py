@@ -15,7 +15,7 @@ class BrowseSettings(PlaceSettings):
     stage: ClassVar[str] = "browse"
     only_with: ClassVar[OnlyWith] = {
         "scored": [("predictor", ())],
-        "sample": [("export", ())],
+        **only_for(("sample", "own_use"), ("export", ())),
         **only_for(("port", "open"), ("export", (None,))),
         "seed": [("predictor", ()), ("export", ())],
     }
