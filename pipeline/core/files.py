@@ -1,6 +1,6 @@
 """Files that are written completely or not at all (temporary name, fsync, rename), their digests and locks.
 
-Folders, and files that a person names, appear in the same way by ``core/appearing.py``.
+Folders, and files that a person names, appear in the same way by ``core/claims.py``.
 """
 
 import errno
