@@ -3,6 +3,7 @@
 ``CASES`` has each option that names a place to write. A new one that is missing here makes a test fail.
 """
 
+import ast
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -21,7 +22,10 @@ from pipeline.core import claims
 from pipeline.core.claims import Claim
 from pipeline.core.errors import InputError
 from pipeline.core.files import FileFacts, write_json
+from pipeline.core.fingerprint import Fingerprint, Output
 from pipeline.core.settings import Settings
+from pipeline.report import stage as report
+from pipeline.report.sections import Section, picture
 from pipeline.train import stage as train
 
 WRITING = {"out", "export"}
@@ -319,8 +323,6 @@ def test_training_keeps_what_is_not_its_own(run: Callable[..., None], tmp_path: 
     model = tmp_path / "model"  # pretrain calls its record by the same name
     shutil.copytree(Path("corpus/models/bert"), model)
     facts = {path.name: FileFacts.of(path) for path in model.iterdir()}
-    from pipeline.core.fingerprint import Fingerprint, Output  # noqa: PLC0415
-
     Output(model, model / "finished.json", Fingerprint()).finish(facts, {})
     with pytest.raises(InputError, match="no earlier output of `conjoin train`"):
         run("train.out", model)
@@ -333,3 +335,50 @@ def test_an_earlier_versions_ingestion_is_known(run: Callable[..., None], tmp_pa
     (out / ".lock").unlink()
     write_json(out / "ingest.json", {"reader": "text", "splits": {}})
     run("ingest.out", out)
+
+
+REMOVING = {
+    "core/claims.py": "what was made there, and what a claim allows",
+    "core/files.py": "half-written files, by a name with their writer's number, under a lock",
+    "core/cache.py": "the cache",
+    "core/fingerprint.py": "a record, before its files change",
+    "evaluate/kept.py": "predictions that a record lists",
+    "executor/checkpoints.py": "the three files of a checkpoint",
+    "executor/units.py": "shards that a record, the manifest or themselves say are a run's",
+    "evaluate/stage.py": "metrics.json, the record of an evaluation",
+    "experiments/grid.py": "its own copies of params.yaml",
+    "ingest/stage.py": "draws that an earlier record lists",
+    "parsing/making.py": "the tagger of a parser, under a claim",
+    "pretrain/stage.py": "its hidden folder of work",
+    "release/package.py": "the sums of a release in the making",
+    "report/stage.py": "pictures that begin as it writes them",
+    "train/candidate_store.py": "copies in the cache",
+    "train/run_folder.py": "run.json, under a claim",
+}
+"""Modules that remove or replace files: what, and why it is their own."""
+
+
+def test_files_are_removed_in_few_places() -> None:
+    """Whoever removes or renames files elsewhere, too, has to say here what makes them its own."""
+    root = Path(claims.__file__).resolve().parents[1]
+    of_paths = {"rmtree", "unlink", "rmdir"}  # no other objects here have such
+    of_modules = {"remove", "removedirs", "rename", "renames", "replace", "move"}
+    found = set()
+    for path in root.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+                continue
+            owner, name = node.func.value, node.func.attr
+            system = isinstance(owner, ast.Name) and owner.id in {"os", "shutil"}
+            if name in of_paths or (system and name in of_modules):
+                found.add(path.relative_to(root).as_posix())
+    assert found == set(REMOVING)
+
+
+def test_a_report_removes_its_own_pictures_alone(tmp_path: Path) -> None:
+    """One of an earlier report goes; one that somebody drew stays."""
+    old = Section("Old", panels=[], name="old")
+    (tmp_path / "old.svg").write_text(picture(old))
+    (tmp_path / "mine.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg"/>')
+    report._write_pictures(tmp_path, [])
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.svg"]

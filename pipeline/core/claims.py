@@ -16,11 +16,13 @@ import errno
 import json
 import os
 import shutil
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import NotRequired
+
+from typing_extensions import TypedDict
 
 from pipeline.core.documents import parse_json, read_document_text
 from pipeline.core.errors import InputError
@@ -139,29 +141,35 @@ class Claim:
                 if path.is_symlink() or not path.is_dir():
                     yield path.relative_to(place).as_posix()
 
-    def take(self, **facts: Any) -> None:
+    def take(self, files: Collection[str] | None = None) -> None:
         """Check the claim again and leave the command's mark; only for who holds the folder's lock.
 
         Args:
-            facts: what else the mark says, for ``earlier``.
+            files: what the mark says are the command's own until its record does; unset: nothing.
 
         Raises:
             InputError: as ``check``, or the mark cannot be written.
         """
         mark = self.check() / LOCK
-        text = json.dumps({_MARK: self.command, **facts}, sort_keys=True)
+        found: LockMark = {"conjoin": self.command}
+        if files is not None:
+            found["files"] = sorted(files)
         if mark_of(mark.parent) is None and mark.stat().st_size:
             raise InputError("not a lock of conjoin", path=mark, remedy="remove it")
         with writing(mark), mark.open("r+", encoding="utf-8") as file:
             # In place: a new file would not be the one that is locked.
-            file.write(f"{text}\n")
+            file.write(f"{json.dumps(found)}\n")
             file.truncate()
 
 
-_MARK = "conjoin"
+class LockMark(TypedDict):
+    """What stands in the lock of a folder in which a command works, or was stopped."""
+
+    conjoin: str
+    files: NotRequired[list[str]]
 
 
-def mark_of(folder: Path, command: str | None = None) -> Mapping[str, Any] | None:
+def mark_of(folder: Path, command: str | None = None) -> LockMark | None:
     """What ``Claim.take`` wrote into a folder's lock; None where it wrote nothing.
 
     Args:
@@ -173,10 +181,10 @@ def mark_of(folder: Path, command: str | None = None) -> Mapping[str, Any] | Non
         return None
     try:
         text, _, _ = read_document_text(path).partition("\n")
-        mark: Mapping[str, Any] = parse_json(text, path=path)
+        mark: LockMark = parse_json(text, LockMark, path=path)
     except InputError:
         return None
-    return mark if _MARK in mark and command in (None, mark[_MARK]) else None
+    return mark if command in (None, mark["conjoin"]) else None
 
 
 def _is_empty(there: Path) -> bool:

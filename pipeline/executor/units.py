@@ -81,7 +81,7 @@ def written_units(folder: Path, kinds: Iterable[str]) -> set[str]:
     """
     found = set[str]()
     for path in (folder / MANIFEST, *(folder / RECORDS).glob("*.json")):
-        about = _read_or_nothing(path)
+        about = read_or_nothing(path)
         if path.name == MANIFEST and {"settings", "inputs", "shards"} <= about.keys():
             found.add(MANIFEST)
         files, shards = about.get("files"), about.get("shards")
@@ -106,7 +106,8 @@ def _has_fingerprint(shard: Path) -> bool:
         return False
 
 
-def _read_or_nothing(path: Path) -> Mapping[str, Any]:
+def read_or_nothing(path: Path) -> Mapping[str, Any]:
+    """A JSON object; nothing of a file that is none, which a run makes anew."""
     try:
         found: Mapping[str, Any] = read_json(path)
     except InputError:

@@ -85,8 +85,8 @@ def run(settings: IngestSettings) -> None:
         own = _own_before(settings.out)
         names = {SENTENCES_FILE, TEXT_FILE, INGEST_RECORD, *(draw_file(*each) for each in draws)}
         # Until the record is written, this is how the next run knows its files.
-        claim.take(files=sorted(own | names))
-        sweep(*(settings.out / name for name in own | names))
+        claim.take(own | names)
+        sweep(*(settings.out / name for name in names))
         output.begin()
         # By this folder an interrupted run is known.
         (settings.out / DRAWS_FOLDER).mkdir(parents=True, exist_ok=True)
@@ -121,15 +121,15 @@ def _claim(settings: IngestSettings) -> Claim:
 
 def _own_before(corpus: Path) -> set[str]:
     """The files that ingestion wrote into a corpus folder before, or was about to write."""
-    own = set((mark_of(corpus, "ingest") or {}).get("files", ()))
     try:
         if record := ingest_output(corpus).read():
-            return own | set(record.files) | {INGEST_RECORD}
+            return {*record.files, INGEST_RECORD}
     except InputError:
         if {"reader", "splits"} <= _card(corpus).keys():  # of an earlier version
             drawn = {p.relative_to(corpus).as_posix() for p in corpus.glob("draws/seed-*/*.json")}
-            return own | drawn | {SENTENCES_FILE, TEXT_FILE, INGEST_RECORD}
-    return own
+            return {*drawn, SENTENCES_FILE, TEXT_FILE, INGEST_RECORD}
+    mark = mark_of(corpus, "ingest")
+    return set(mark.get("files", ())) if mark else set()
 
 
 def _card(corpus: Path) -> IngestCard:

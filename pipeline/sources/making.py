@@ -26,7 +26,7 @@ from pipeline.core.tally import Tally
 from pipeline.corpus.card import CARD, is_card, write_card
 from pipeline.executor import launch
 from pipeline.executor.run import Make, OnBatch, RunReport, run_units
-from pipeline.executor.units import UnitFolder, patterns_of, written_units
+from pipeline.executor.units import UnitFolder, patterns_of, read_or_nothing, written_units
 from pipeline.sources import dry_run
 from pipeline.sources.protocol import SCHEMAS, CandidateSource, tables
 
@@ -133,7 +133,7 @@ def _earlier(out: Path, stage: str, making: RowMaking) -> Listed:
     Raises:
         InputError: they are another command's.
     """
-    manifest, by = _read_or_nothing(out / MANIFEST), ""
+    manifest, by = read_or_nothing(out / MANIFEST), ""
     command = str(manifest.get("command", "")).split()
     if "selection" in manifest or "generations" in manifest:
         by = "by `conjoin select` or `merge`"
@@ -141,7 +141,7 @@ def _earlier(out: Path, stage: str, making: RowMaking) -> Listed:
         by = f"by `conjoin {command[1]}`"
     abouts = list((out / RECORDS).glob("about-*.json"))
     for about in abouts:
-        settings = _read_or_nothing(about).get("settings", {})
+        settings = read_or_nothing(about).get("settings", {})
         if (settings.get("fills") == HARVESTED) != (making.facts.get("fills") == HARVESTED):
             by = "by another command"
     if by:
@@ -152,15 +152,6 @@ def _earlier(out: Path, stage: str, making: RowMaking) -> Listed:
     if not abouts and MANIFEST not in written:
         return None
     return written | {CARD} if is_card(out / CARD) else written
-
-
-def _read_or_nothing(path: Path) -> Mapping[str, Any]:
-    """A JSON object; nothing of a file that is none, which a run makes anew."""
-    try:
-        found: Mapping[str, Any] = read_json(path)
-    except InputError:
-        return {}
-    return found
 
 
 def _fingerprint(
