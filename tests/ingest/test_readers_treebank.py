@@ -433,8 +433,7 @@ WRONG: dict[str, tuple[Callable[[Path], dict[str, Any]], str]] = {
 def test_what_does_not_fit_is_one_line(tmp_path: Path, name: str) -> None:
     """Each names the option or the line, and nothing is written."""
     make, message = WRONG[name]
-    source = docs(tmp_path / "bank", 4)
-    (tmp_path / "given").mkdir()
+    source = docs(tmp_path / "given/bank", 4)
     given = make(tmp_path / "given")
     with pytest.raises((InputError, SettingsError), match=message) as caught:
         ingested(source, tmp_path / "own", **given)
