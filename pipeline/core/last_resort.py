@@ -38,7 +38,7 @@ def ending_in_one_line() -> Iterator[None]:
         SystemExit: it did not succeed.
     """
     _keep_numbers()
-    _stop_as_by_ctrl_c()
+    usual = _stop_as_by_ctrl_c()
     for stream in (sys.stdout, sys.stderr):
         # A name that the terminal's encoding lacks is shown escaped; it is no reason to stop.
         if reconfigure := getattr(stream, "reconfigure", None):
@@ -73,14 +73,19 @@ def ending_in_one_line() -> Iterator[None]:
             said = f"out of memory: {_words(error)}; {_MORE_MEMORY}"
             _end(said, FOR_THE_USER, error)
         _end(f"unexpected {_words(error)}; {_PLEASE} {_kept(error)}", DEFECT, error)
+    finally:
+        if usual is not None:
+            signal.signal(signal.SIGTERM, usual)
 
 
 class _Stopped(KeyboardInterrupt):
     """SIGTERM came, which batch systems send: temporary files are to go, as after Ctrl-C."""
 
 
-def _stop_as_by_ctrl_c() -> None:
+def _stop_as_by_ctrl_c() -> signal.Handlers | None:
     """Have SIGTERM end the command as Ctrl-C does, where nobody else has said what it is to do.
+
+    Returns what it does else; None where that is not changed.
 
     Workers of a launch end at once: they may wait for one another, and the launcher sees to what they share.
     """
@@ -90,6 +95,8 @@ def _stop_as_by_ctrl_c() -> None:
         and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
     ):
         signal.signal(signal.SIGTERM, _raise_stopped)
+        return signal.SIG_DFL
+    return None
 
 
 def _raise_stopped(*_: object) -> None:
@@ -146,7 +153,6 @@ def _end(said: str, code: int, error: BaseException) -> None:
 def _has_reader() -> bool:
     """Whether somebody can still read what this process prints."""
     gone = select.poll()
-    _stop_as_by_ctrl_c()
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):  # no file behind it
             gone.register(stream.fileno(), 0)
