@@ -38,23 +38,26 @@ def ending_in_one_line() -> Iterator[None]:
         SystemExit: it did not succeed.
     """
     _keep_numbers()
-    usual = _stop_as_by_ctrl_c()
     for stream in (sys.stdout, sys.stderr):
         # A name that the terminal's encoding lacks is shown escaped; it is no reason to stop.
         if reconfigure := getattr(stream, "reconfigure", None):
             reconfigure(errors="backslashreplace")
+    with _sigterm_as_ctrl_c(), _said_in_one_line():
+        yield
+
+
+@contextmanager
+def _said_in_one_line() -> Iterator[None]:
     try:
-        if (
-            sys.stdout is None
-        ):  # the next file that is opened would get its number, and what is printed
+        # The next file that is opened would get its number, and what is printed.
+        if sys.stdout is None:
             raise SettingsError(
                 "standard output is closed", remedy="send it to a file or to /dev/null"
             )
         yield
         sys.stdout.flush()
-        if (
-            unread() and "WORLD_SIZE" not in os.environ
-        ):  # else the launcher would stop the other workers
+        # A worker that ended so would have the launcher stop the others.
+        if unread() and "WORLD_SIZE" not in os.environ:
             sys.exit(NO_READER)
     except BrokenPipeError as error:
         if _has_reader():  # another pipe's other end has gone
@@ -73,30 +76,30 @@ def ending_in_one_line() -> Iterator[None]:
             said = f"out of memory: {_words(error)}; {_MORE_MEMORY}"
             _end(said, FOR_THE_USER, error)
         _end(f"unexpected {_words(error)}; {_PLEASE} {_kept(error)}", DEFECT, error)
-    finally:
-        if usual is not None:
-            signal.signal(signal.SIGTERM, usual)
 
 
 class _Stopped(KeyboardInterrupt):
     """SIGTERM came, which batch systems send: temporary files are to go, as after Ctrl-C."""
 
 
-def _stop_as_by_ctrl_c() -> signal.Handlers | None:
+@contextmanager
+def _sigterm_as_ctrl_c() -> Iterator[None]:
     """Have SIGTERM end the command as Ctrl-C does, where nobody else has said what it is to do.
-
-    Returns what it does else; None where that is not changed.
 
     Workers of a launch end at once: they may wait for one another, and the launcher sees to what they share.
     """
     if (
-        "WORLD_SIZE" not in os.environ
-        and threading.current_thread() is threading.main_thread()
-        and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+        "WORLD_SIZE" in os.environ
+        or threading.current_thread() is not threading.main_thread()
+        or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL
     ):
-        signal.signal(signal.SIGTERM, _raise_stopped)
-        return signal.SIG_DFL
-    return None
+        yield
+        return
+    signal.signal(signal.SIGTERM, _raise_stopped)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def _raise_stopped(*_: object) -> None:
