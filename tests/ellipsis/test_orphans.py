@@ -14,6 +14,7 @@ from udtools import udeval
 from pipeline.core.errors import InputError
 from pipeline.ellipsis.orphans.command import COUNTED, by_sentence, intervals, run, score
 from pipeline.ellipsis.orphans.settings import OrphansSettings
+from pipeline.text.unpacking import bytes_of
 
 GAPPING = Path(__file__).resolve().parents[2] / "../shared/data/gapping"
 
@@ -187,10 +188,12 @@ def test_no_file_is_lost_and_no_work_done_in_vain(
 def test_a_small_packed_file_does_not_fill_the_memory(tmp_path: Path) -> None:
     """All trees are held at once, so what may be unpacked is little, unless more is asked for."""
     path = tmp_path / "bomb.conllu.xz"
-    path.write_bytes(lzma.compress(sentence().encode() * 300_000))
-    assert path.stat().st_size < 2**16
-    with pytest.raises(InputError, match=r"more than 64MiB; .* allow more by --largest-unpacked"):
-        run(OrphansSettings.build({"gold": path, "system": path}, None))
+    path.write_bytes(lzma.compress(sentence().encode() * 10_000))
+    assert path.stat().st_size < 2**13
+    given = {"gold": path, "system": path}
+    assert bytes_of(OrphansSettings.build(given, None).largest_unpacked) <= 2**26
+    with pytest.raises(InputError, match=r"more than 1MiB; .* allow more by --largest-unpacked"):
+        run(OrphansSettings.build({**given, "largest_unpacked": "1MiB"}, None))
 
 
 @pytest.mark.skipif(not GAPPING.exists(), reason="needs ../shared/data/gapping")
