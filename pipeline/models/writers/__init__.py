@@ -1,0 +1,1 @@
+"""Writers: what completes prompts, one module each, behind one protocol."""
