@@ -16,10 +16,10 @@ def rendered(tokenizer: PreTrainedTokenizerBase, prompt: Prompt, *, chat: bool) 
     Args:
         tokenizer: the model's.
         prompt: what is asked, and how the answer begins.
-        chat: whether the template puts it into a conversation; else the answer follows after an empty line.
+        chat: whether the template puts it into a conversation; else the answer follows on the next line.
     """
     if not chat:
-        return f"{prompt.user}\n\n{prompt.begins}"
+        return f"{prompt.user}\n{prompt.begins}"
     asked = [{"role": "user", "content": prompt.user}]
     # The library would cut blanks at the end of a begun answer, and looks it up in what the template made.
     before = tokenizer.apply_chat_template(asked, add_generation_prompt=True, tokenize=False)
