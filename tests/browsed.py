@@ -46,9 +46,7 @@ def awkward_folder(corpus: Path, rows: int = 90, *, valid: bool = False) -> Path
     columns["score"][8] = None
     columns["words"][9][columns["coordinator"][9]] = "Or"
     changed = type(table).from_pydict(columns, schema=table.schema).to_pylist()
-    made = [
-        identified(row) if valid else row | natural_columns(row["words"]) for row in changed
-    ]
+    made = [identified(row) if valid else row | natural_columns(row["words"]) for row in changed]
     write_table(shard, type(table).from_pylist(made, schema=table.schema))
     relist(folder)
     return folder

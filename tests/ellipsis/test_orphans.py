@@ -213,7 +213,9 @@ def test_words_that_are_withheld_are_counted(
     assert found["gold"] == found["system"] == {"sentences": 2, "words": 14, "orphans": 4}
     assert len(found["by_sentence"]) == 2
     gold.write_text(hidden + conllu("t", ". _ X 0 root"))
-    system.write_text(conllu("h", *(f"{w} _ X {n} dep" for n, w in enumerate(("___", "__", "_", ".")))))
+    system.write_text(
+        conllu("h", *(f"{w} _ X {n} dep" for n, w in enumerate(("___", "__", "_", "."))))
+    )
     with pytest.raises(InputError, match="part of another sentence"):
         run(OrphansSettings.build({"gold": gold, "system": system}, None))
     gold.write_text(hidden)

@@ -129,9 +129,7 @@ QUOTED = "She called ( at noon ) , `` not I '' , of ' the ' nurse".split()
 
 
 @pytest.mark.parametrize("lacks_text", [False, True])
-def test_sentences_are_searched_and_shown_as_natural_text(
-    tmp_path: Path, lacks_text: bool
-) -> None:
+def test_sentences_are_searched_and_shown_as_natural_text(tmp_path: Path, lacks_text: bool) -> None:
     """By the column ``text``; of files of earlier versions, which lack it, by that of their words."""
     place = candidate_folder(tmp_path / "toy", 20, units=1)
     (shard,) = place.glob("candidates-*.parquet")
@@ -144,8 +142,10 @@ def test_sentences_are_searched_and_shown_as_natural_text(
     with opened(tmp_path / "one.parquet") as corpus:
         (found,) = corpus.answer(View(q='(at noon), "not i"'))["rows"]
         assert not corpus.answer(View(q="( at noon ) ,"))["rows"]
-    assert found["text"].startswith('She called (at noon), "not I", of\' the\' nurse The clerk')
-    assert "".join(found["pieces"]).startswith("She called (at noon), \"not I\", of 'the' nurse The")
+    assert found["text"].startswith("She called (at noon), \"not I\", of' the' nurse The clerk")
+    assert "".join(found["pieces"]).startswith(
+        "She called (at noon), \"not I\", of 'the' nurse The"
+    )
     assert "".join(found["pieces"][2:6]) == " (at noon)"
 
 

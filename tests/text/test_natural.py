@@ -38,7 +38,10 @@ def test_offsets_lead_back_to_every_word() -> None:
         ("a lamp of ' the ' nurse .", "a lamp of 'the' nurse."),
         ("' No , ' he said", "'No,' he said"),
         ("( ' HMG box ' ) related", "('HMG box') related"),
-        ("the patients ' cells and a ' default ' state", "the patients' cells and a 'default' state"),
+        (
+            "the patients ' cells and a ' default ' state",
+            "the patients' cells and a 'default' state",
+        ),
         ("of ' lysis genes ' by", "of 'lysis genes' by"),
         ("Toys ' R ' Us", "Toys' R' Us"),
         ("( Ph ' ) , of", "(Ph'), of"),
