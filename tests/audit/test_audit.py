@@ -196,7 +196,7 @@ def test_an_earlier_audit_alone_is_made_anew(corpus: Path) -> None:
     write_json(corpus / "audit/audit.json", {"oracle": True, "filter": 1})
     assert audit(corpus) == first
     (corpus / "audit/notes.txt").write_text("mine")
-    with pytest.raises(InputError, match="not its own, first notes.txt"):
+    with pytest.raises(InputError, match=r"not its own, first notes\.txt"):
         audit(corpus)
     assert (corpus / "audit/notes.txt").read_text() == "mine"
 

@@ -125,7 +125,7 @@ def test_search_takes_text_as_it_is(
     assert ids(corpus.answer(View(q=word, limit=200))) == wanted
 
 
-QUOTED = "She called ( at noon ) , `` not I '' , of ' the ' nurse".split()
+QUOTED = "She called ( at noon ) , `` not I '' , of ' the ' nurse"
 
 
 @pytest.mark.parametrize("lacks_text", [False, True])
@@ -134,7 +134,7 @@ def test_sentences_are_searched_and_shown_as_natural_text(tmp_path: Path, lacks_
     place = candidate_folder(tmp_path / "toy", 20, units=1)
     (shard,) = place.glob("candidates-*.parquet")
     rows = pq.read_table(shard).to_pylist()
-    rows[3]["words"] = [*QUOTED, *rows[3]["words"]]
+    rows[3]["words"] = [*QUOTED.split(), *rows[3]["words"]]
     rows = [row | natural_columns(row["words"]) for row in rows]
     write_rows(tmp_path / "one.parquet", CANDIDATES, rows)
     if lacks_text:

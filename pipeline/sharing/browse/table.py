@@ -30,8 +30,8 @@ def corpus_table(shards: Shards) -> Iterator[duckdb.DuckDBPyConnection]:
     """A database with the table ``corpus.rows``: usable candidates, then rejects, as in the files.
 
     Beside the files' columns a row has ``number`` (its place in that order, from 0), ``text`` (made of
-    its words where the file has none), ``word`` and ``coordinator_word`` (the coordinator, as written and in lower
-    case; null without one), ``fill_words``, ``sentence_words``, ``reason`` (null if usable),
+    its words where the file has none), ``word`` and ``coordinator_word`` (the coordinator, as written and
+    in lower case; null without one), ``fill_words``, ``sentence_words``, ``reason`` (null if usable),
     ``value`` (what δ is held against: exp(score)) and ``judged`` (whether δ judges it: all usable).
     What may not be null but is, is empty there, a label ``(none)`` and a licence ``unknown``.
 
