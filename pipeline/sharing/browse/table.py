@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal
 
 import duckdb
 import pyarrow as pa
+from duckdb.func import PythonUDFType
 from pydantic import BaseModel, ConfigDict, Field
 
 from pipeline.core.errors import InputError
@@ -61,7 +62,7 @@ def corpus_table(shards: Shards) -> Iterator[duckdb.DuckDBPyConnection]:
             middle = "coalesce(middle_donors, [])" if "middle_donors" in names else "[]"
             donors = f"CASE WHEN donor IS NULL THEN [] ELSE list_append({middle}, donor) END"
         database.create_function(
-            "natural_text", _natural_text, [duckdb.list_type(str)], str, type="arrow"
+            "natural_text", _natural_text, [duckdb.list_type(str)], str, type=PythonUDFType.ARROW
         )
         made = "natural_text(words)"
         text = f"coalesce(text, {made})" if "text" in names else made
