@@ -13,13 +13,14 @@ from pipeline.core.types import Reference
 from pipeline.infill.base import TOO_LONG, Fill, Infiller, InfillRequest
 from pipeline.infill.beam_search import BeamSearch
 from pipeline.infill.decoder import Lockstep, ModelLockstep
-from pipeline.infill.decoding import Limits, draw, key_of, uniform
+from pipeline.infill.decoding import Limits, key_of
 from pipeline.infill.forcing import Forcing
 from pipeline.infill.model_forcing import ModelForcing
 from pipeline.infill.stepwise import Chooser, Draw, top, write
 from pipeline.infill.t5_decoder import T5Lockstep, Weights, is_t5
 from pipeline.infill.t5_forcing import T5Forcing
 from pipeline.models.language_models import sentinels
+from pipeline.models.sampling import draw, uniform
 
 
 @dataclass(frozen=True, slots=True)
