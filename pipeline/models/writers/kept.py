@@ -20,14 +20,21 @@ from pipeline.core.parquet import COMPLETIONS, RECORDS
 from pipeline.models.writers.protocol import Answer, Begun, TextScore
 
 
+class KeptScore(TypedDict):
+    """A ``TextScore``."""
+
+    total: float
+    tokens: int
+
+
 class KeptLine(TypedDict):
-    """A line of the file; a ``score`` is a sum and the number of tokens."""
+    """A line of the file."""
 
     question: str
     completion: NotRequired[str | None]
     begun: NotRequired[Begun]
     reason: NotRequired[str]
-    score: NotRequired[tuple[float, int] | None]
+    score: NotRequired[KeptScore | None]
 
 
 class Kept:
@@ -84,7 +91,7 @@ class Kept:
         """The score of a text, if one is kept and came."""
         line = self._line(question)
         found = line.get("score") if line else None
-        return TextScore(*found) if found else None
+        return TextScore(**found) if found else None
 
     def add_answer(self, question: str, answer: Answer) -> None:
         """Keep an answer; it is in the file when this returns."""
@@ -97,7 +104,10 @@ class Kept:
 
     def add_score(self, question: str, score: TextScore | None) -> None:
         """Keep a score; it is in the file when this returns."""
-        self._add({"question": question, "score": (score.total, score.tokens) if score else None})
+        found: KeptScore | None = (
+            {"total": score.total, "tokens": score.tokens} if score is not None else None
+        )
+        self._add({"question": question, "score": found})
 
     def settle(self) -> None:
         """Leave in the file what was asked for here, in that order: equal runs have equal files."""
