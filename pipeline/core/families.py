@@ -53,6 +53,7 @@ FAMILY_FACTS: dict[str, FamilyFacts] = {
         paper=("t5-large", "T5-large"),
         pretraining=Pretraining("corrupted spans", frozenset({"density", "mean_span"})),
     ),
+    "causal": FamilyFacts("causal LM"),
 }
 """Each family by its name, in the order of tables. A name has neither a hyphen nor a capital."""
 

@@ -409,6 +409,7 @@ class DecodingSettings(ConjunctSettings):
         **only_for(("pool", "match", "ranking"), ("fills", ("attested",))),
         **only_for(("temperature", "top_p"), ("decoding", ("sample",))),
         "beams": [("decoding", ("n-best",))],
+        "prompt": [("fills", ("free",))],
         "synchronize": [("sync", (True,))],
     }
 
@@ -430,8 +431,13 @@ class DecodingSettings(ConjunctSettings):
     ranking: str | None = Field(
         None,
         min_length=1,
-        description="attested: which score it chooses by, such as mean or ended (docs/generation.md); unset: "
-        "that of the language model's family.",
+        description="attested: which score it chooses by, such as mean, ended or rest (docs/generation.md); "
+        "unset: that of the language model's family.",
+    )
+    prompt: Literal["chat", "plain", "fim"] | None = Field(
+        None,
+        description="How a causal LM is asked for a fill; chat: in its chat template; plain: as a base model "
+        "goes on; fim: with its tokens of fill-in-the-middle; unset: chat if it has a template, else plain.",
     )
     seed: int = Field(0, ge=0, description="Seed of sampling.")
     sync: bool = Field(True, description="Without it only S′(1) is filled (the paper's ablation).")
@@ -444,7 +450,10 @@ class DecodingSettings(ConjunctSettings):
     temperature: float = Field(1.0, gt=0, description="sample: what u′ is divided by.")
     top_p: float = Field(1.0, gt=0, le=1, description="sample: mass of the tokens drawn from.")
     beams: int | None = Field(
-        None, ge=1, le=10_000, description="n-best with T5: width of the search; unset: max(N, 4)."
+        None,
+        ge=1,
+        le=10_000,
+        description="n-best, but with BERT: width of the search; unset: max(N, 4).",
     )
     coordinator: Annotated[str, AfterValidator(words.coordinator)] = Field(
         "and", description="The coordinator to insert, one word."

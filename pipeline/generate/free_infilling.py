@@ -1,6 +1,7 @@
 """Free infilling, the paper's source of candidates: a language model writes the second conjunct (§3)."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 
@@ -11,6 +12,7 @@ from pipeline.generate.infilling import FillAll, Infilling
 from pipeline.generate.settings import GenerateSettings
 from pipeline.infill import fill, load_infiller
 from pipeline.infill.base import Fill
+from pipeline.infill.families.known import FAMILIES
 
 
 class FreeInfilling(Infilling):
@@ -29,6 +31,10 @@ class FreeInfilling(Infilling):
             )
         super().__init__(settings)
         self.inert |= {"pool", "match", "ranking"}
+
+    def inputs(self) -> dict[str, Any]:
+        """The trees, given spans, and what the family's prompts are made of."""
+        return {**super().inputs(), **FAMILIES[self._settings.family].facts()}
 
     def load(self, device: torch.device) -> FillAll:
         """Load the language model; returns what fills references with it."""

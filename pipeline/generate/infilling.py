@@ -66,6 +66,7 @@ class Infilling(ABC):
         self._where = locate_lm(settings.lm, settings.model, settings.corpus, settings.seed)
         # Before any worker is launched.
         self._tokenizer = check_language_model(settings.family, self._where)
+        FAMILIES[settings.family].check_request(self._tokenizer, self._request)
         self.sizes: Sequence[int] = self._plan.sizes
         inert = set() if settings.decoding == "sample" else {"temperature", "top_p"}
         if settings.decoding != "n-best" or not FAMILIES[settings.family].searches:
@@ -78,6 +79,8 @@ class Infilling(ABC):
         # What is unset leaves rows, and so their fingerprint, as they were before there was such a thing.
         if settings.ranking is None:
             inert |= {"ranking"}
+        if settings.prompt is None:
+            inert |= {"prompt"}
         if settings.coordinators is None:
             inert |= {"coordinators"}
         if settings.arity == "two":

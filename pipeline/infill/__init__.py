@@ -17,6 +17,7 @@ from pipeline.infill.rankings.known import ranking_called
 from pipeline.infill.seq2seq import T5Infiller
 from pipeline.infill.synchronize import Synchronizer
 from pipeline.models.language_models import warn_of_slow_bf16
+from pipeline.models.loading import load_tokenizer
 
 __all__ = [
     "BertInfiller",
@@ -50,10 +51,11 @@ def load_infiller(
         device: where the model runs; None: the GPU if there is one.
 
     Raises:
-        ModelError: the checkpoint lacks a mask token or sentinels, or cannot be loaded.
+        ModelError: the checkpoint lacks a mask token or sentinels, cannot be loaded, or cannot be asked so.
     """
     device = device or best_device()
     warn_of_slow_bf16(dtype, device)
+    FAMILIES[lm].check_request(load_tokenizer(where), request)
     model, tokenizer = load_language_model(lm, where, dtype)
     try:
         model.to(device)  # type: ignore[arg-type]
@@ -87,4 +89,6 @@ def request_of(settings: DecodingSettings) -> InfillRequest:
     decoding = Decoding(settings.decoding, settings.n, **settings.model_dump(include=fields))
     synchronizer = Synchronizer(settings.synchronize, settings.scores)
     ranking = None if settings.ranking is None else ranking_called(settings.ranking)
-    return InfillRequest(settings.coordinator, synchronizer, settings.sync, decoding, ranking)
+    return InfillRequest(
+        settings.coordinator, synchronizer, settings.sync, decoding, ranking, settings.prompt
+    )

@@ -54,7 +54,8 @@ class InfillRequest:
 
     ``coordinator`` is the word that links the conjuncts, ``synchronizer`` is f of Eq. 1 and 2;
     without ``sync`` only S′(1) is filled. ``decoding`` says which fills are chosen by f's scores, and
-    ``ranking`` by which scores attested ones are; None: by the model family's own.
+    ``ranking`` by which scores attested ones are; None: by the model family's own. ``prompt`` is the form in
+    which a causal LM is asked; None: as its tokenizer has it.
     """
 
     coordinator: str = "and"
@@ -62,6 +63,7 @@ class InfillRequest:
     sync: bool = True
     decoding: Decoding = field(default_factory=Decoding)
     ranking: Ranking | None = None
+    prompt: str | None = None
 
 
 class EncodedReference(Protocol):
@@ -98,7 +100,7 @@ class Infiller(ABC, Generic[_Encoded]):
         self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, request: InfillRequest
     ) -> None:
         self.model, self.tokenizer, self.request = model, tokenizer, request
-        self._limit = length_limit(model.config, tokenizer)
+        self.limit = length_limit(model.config, tokenizer)
         self._special = frozenset(tokenizer.all_special_ids)
         self._reserved = reserved_tokens(tokenizer)
         self._blank = blank_before(tokenizer)
@@ -120,8 +122,7 @@ class Infiller(ABC, Generic[_Encoded]):
         found: list[_Encoded | str] = [NO_TOKENS] * len(references)
         usable: list[int] = []
         for i, reference in enumerate(references):
-            words = [*reference.words, *(word for each in reference.placed for word in each.words)]
-            if self._reserved.search(join_words(words).text):
+            if self.holds_special(reference):
                 found[i] = SOURCE_HAS_SPECIAL
             elif wanted[i]:
                 usable.append(i)
@@ -129,6 +130,11 @@ class Infiller(ABC, Generic[_Encoded]):
         for i, each in zip(usable, encoded, strict=True):
             found[i] = each
         return found
+
+    def holds_special(self, reference: Reference) -> bool:
+        """Whether a sentence, or what stands beside its reference span, has a special token of the model."""
+        words = [*reference.words, *(word for each in reference.placed for word in each.words)]
+        return self._reserved.search(join_words(words).text) is not None
 
     def counts(self, references: Sequence[Reference]) -> list[int]:
         """Tokens of each reference span, n."""

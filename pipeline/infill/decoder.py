@@ -6,7 +6,8 @@ encoder read.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import torch
 from torch import Tensor
@@ -57,6 +58,20 @@ class Lockstep(ABC):
     @abstractmethod
     def logits(self, states: Tensor) -> Tensor:
         """Scores of the next token ``[rows, V]`` from states ``[rows, ...]``; valid until the next."""
+
+
+@contextmanager
+def last_alone(model: PreTrainedModel) -> Iterator[None]:
+    """Have a model's head see the last position of each row alone.
+
+    Over a vocabulary it is expensive, and of what was read before, a prompt, no other counts.
+    """
+    head = model.get_output_embeddings()  # type: ignore[no-untyped-call]
+    hook = head.register_forward_pre_hook(lambda _head, args: (args[0][:, -1:],))
+    try:
+        yield
+    finally:
+        hook.remove()
 
 
 class ModelLockstep(Lockstep):
@@ -123,10 +138,7 @@ class ModelLockstep(Lockstep):
         self._memory, self._mask = self._memory[rows], self._mask[rows]
 
     def _forward(self, ids: Tensor) -> Tensor:
-        head = self._model.get_output_embeddings()  # type: ignore[no-untyped-call]
-        # Over a vocabulary the head is expensive, and of the prompt only the last position counts.
-        hook = head.register_forward_pre_hook(lambda _head, args: (args[0][:, -1:],))
-        try:
+        with last_alone(self._model):
             logits: Tensor = self._model(
                 encoder_outputs=BaseModelOutput(last_hidden_state=self._memory),
                 attention_mask=self._mask,
@@ -134,6 +146,4 @@ class ModelLockstep(Lockstep):
                 past_key_values=self._cache,
                 use_cache=True,
             ).logits[:, -1]
-        finally:
-            hook.remove()
         return logits.view(self.parts, -1, self._width, logits.shape[-1])

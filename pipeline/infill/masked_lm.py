@@ -141,7 +141,7 @@ class BertInfiller(Infiller[MaskedPair]):
         texts = self._twins(references, str(self.tokenizer.mask_token), counts)
         return [
             TOO_LONG
-            if len(encoding.ids) > self._limit
+            if len(encoding.ids) > self.limit
             else MaskedPair(encoding.ids, encoding.type_ids, count, key_of(reference))
             for reference, count, encoding in zip(
                 references, counts, self._tokenized(*texts), strict=True

@@ -9,9 +9,10 @@ from pipeline.infill.attested import Ranker, chosen, nearest_first
 from pipeline.infill.base import Fill
 from pipeline.infill.decoding import Limits
 from pipeline.infill.forcing import forced
+from pipeline.infill.lockstep import TwinInputs
 from pipeline.infill.rankings.ended import ended
 from pipeline.infill.rankings.protocol import ReferenceOptions
-from pipeline.infill.seq2seq import T5Infiller, TwinInputs
+from pipeline.infill.seq2seq import T5Infiller
 
 
 @dataclass(frozen=True, slots=True)

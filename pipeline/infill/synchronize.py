@@ -74,10 +74,14 @@ class Synchronizer:
         contexts = [each.float() for each in logits]
         normalised = self.scores == "logprobs"
         first, *second = [each.log_softmax(-1) for each in contexts] if normalised else contexts
+        return Scores(self.combined(first, *second), contexts)
+
+    def combined(self, first: Tensor, *second: Tensor) -> Tensor:
+        """Joint scores, f of those under S′(1) and any under S′(2), of one shape."""
         if not second:
-            return Scores(first, contexts)
+            return first
         low = self.combine == "min"
-        return Scores(torch.minimum(first, second[0]) if low else (first + second[0]) / 2, contexts)
+        return torch.minimum(first, second[0]) if low else (first + second[0]) / 2
 
     def normalizers(self, scores: Scores) -> list[Tensor]:
         """What turns ``scores``, as ``join`` made them, into log-probabilities.

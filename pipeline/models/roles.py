@@ -15,6 +15,7 @@ from tokenizers import AddedToken
 from torch import nn
 from transformers import (
     AutoModel,
+    AutoModelForCausalLM,
     AutoModelForMaskedLM,
     AutoModelForSeq2SeqLM,
     PretrainedConfig,
@@ -22,12 +23,14 @@ from transformers import (
     PreTrainedTokenizerBase,
 )
 from transformers.models.auto.modeling_auto import (
+    MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
     MODEL_FOR_MASKED_LM_MAPPING_NAMES,
     MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES,
 )
 
 from pipeline.core.errors import ModelError
 from pipeline.models import masked_head
+from pipeline.models.causal import positions_of
 from pipeline.models.language_models import (
     LanguageModel,
     logits_at,
@@ -42,7 +45,7 @@ from pipeline.models.loading import (
     load_partly,
     load_tokenizer,
 )
-from pipeline.models.tokenizers import cut_as_in_text, cuts_as_in_text
+from pipeline.models.tokenizers import cut_as_in_text, cuts_as_in_text, token_batch
 
 _TOLERANCE = 0.1
 """Of a probability: far above what rounding does even in bf16."""
@@ -228,6 +231,53 @@ class EncoderDecoder(Role):
         sentinels(tokenizer)
 
 
+class CausalLM(Role):
+    """It continues a text, and sees nothing to the right of what it writes."""
+
+    name = "a causal LM"
+    factory = AutoModelForCausalLM
+
+    def takes(self, config: PretrainedConfig) -> bool:
+        """Whether it is a decoder alone; a BERT made into one is still taken for a masked LM, and refused."""
+        kind = config.model_type
+        known = kind in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES and not config.is_encoder_decoder
+        return known and kind not in MODEL_FOR_MASKED_LM_MAPPING_NAMES
+
+    @torch.inference_mode()
+    def check_working(
+        self, where: str, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase
+    ) -> None:
+        """Check that a text padded on the left, and gone on with from a cache, is read as it is alone.
+
+        Models whose state is no cache of tokens (Mamba) are not; fills would depend on the batch.
+
+        Raises:
+            ModelError: the model cannot be run so, or its probabilities differ.
+        """
+        special = set(tokenizer.all_special_ids)
+        some = [i for i in sorted(tokenizer.get_vocab().values()) if i not in special][:6]
+        short, long, last = some[:2], some[1:5], some[-1]
+        ids, mask = token_batch([short, long], 0, left=True)
+        after = torch.cat([mask, torch.ones_like(mask[:, :1])], -1)
+        with _working(where, model, self):
+            begun = model(
+                input_ids=ids, attention_mask=mask, position_ids=positions_of(mask), use_cache=True
+            )
+            begun.past_key_values.batch_select_indices(torch.tensor([0]))
+            found = model(
+                input_ids=torch.tensor([[last]]), attention_mask=after[:1],
+                position_ids=mask[:1].sum(-1, keepdim=True),
+                past_key_values=begun.past_key_values, use_cache=True,
+            ).logits[0, -1]  # fmt: skip
+            plain = model(input_ids=torch.tensor([[*short, last]])).logits[0, -1]
+            off = float((found.float().softmax(-1) - plain.float().softmax(-1)).abs().max())
+        if off > _TOLERANCE:
+            raise ModelError(
+                f"{where!r}, a {model.config.model_type}, goes on from a cache otherwise than alone",
+                remedy="name a causal LM that ignores padding",
+            )
+
+
 class Encoder(Role):
     """A bare Transformer whose words see those on both sides: what predictors and parsers read."""
 
@@ -288,6 +338,7 @@ class KeptEncoder(Encoder):
 
 MASKED_LM = MaskedLM()
 SEQ2SEQ = EncoderDecoder()
+CAUSAL_LM = CausalLM()
 ENCODER = Encoder()
 KEPT_ENCODER = KeptEncoder()
 

@@ -209,18 +209,29 @@ def cut_as_in_text(tokenizer: PreTrainedTokenizerBase) -> None:
         backend.normalizer = normalizers.Sequence([*before, normalizers.Prepend(" ")])
 
 
-def padded(rows: Sequence[Sequence[int] | NDArray[Any]], value: int) -> NDArray[np.int64]:
-    """Rows of any length as ``[rows, longest]``, filled up with ``value``."""
+def padded(
+    rows: Sequence[Sequence[int] | NDArray[Any]], value: int, *, left: bool = False
+) -> NDArray[np.int64]:
+    """Rows of any length as ``[rows, longest]``, filled up with ``value`` on one side."""
     grid = np.full((len(rows), max(map(len, rows))), value, dtype=np.int64)
     for line, row in zip(grid, rows, strict=True):
-        line[: len(row)] = row
+        line[len(line) - len(row) if left else 0 :][: len(row)] = row
     return grid
 
 
 def token_batch(
-    rows: Sequence[Sequence[int] | NDArray[Any]], pad: int, device: torch.device | None = None
+    rows: Sequence[Sequence[int] | NDArray[Any]],
+    pad: int,
+    device: torch.device | None = None,
+    *,
+    left: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """Token ids and attention mask (1: a token, 0: padding) of rows, both ``[rows, longest]``."""
-    ids = padded(rows, pad)
+    """Token ids and attention mask (1: a token, 0: padding) of rows, both ``[rows, longest]``.
+
+    Padding is on the right, or on the left, so that all rows can be gone on with.
+    """
+    ids = padded(rows, pad, left=left)
     mask = np.arange(ids.shape[1]) < np.array([[len(row)] for row in rows])
+    if left:
+        mask = mask[:, ::-1].copy()
     return torch.from_numpy(ids).to(device), torch.from_numpy(mask.astype(np.int64)).to(device)

@@ -5,6 +5,7 @@ from transformers import PretrainedConfig, PreTrainedTokenizerBase
 
 from pipeline.core.errors import ModelError
 from pipeline.infill.families.bert import Bert
+from pipeline.infill.families.causal import Causal
 from pipeline.infill.families.protocol import Family
 from pipeline.infill.families.t5 import T5
 from pipeline.models.language_models import LanguageModel
@@ -14,6 +15,7 @@ from pipeline.models.roles import check_role, load_role, misfit
 FAMILIES: dict[str, Family] = {
     "bert": Bert(),
     "t5": T5(),
+    "causal": Causal(),
 }
 """Each family by the name that ``core/families.py`` has it under, in the same order.
 
@@ -76,7 +78,7 @@ def load_language_model(lm: str, where: str, dtype: torch.dtype = torch.float32)
     Raises:
         ModelError: it cannot be loaded, or is not what the family needs: a masked LM has a head, and
             its tokenizer a mask token, an encoder-decoder's the sentinels ``<extra_id_0>`` and
-            ``<extra_id_1>``.
+            ``<extra_id_1>``; a causal LM goes on from a cache as it reads.
     """
     _require_of(lm, where)
     model, tokenizer, _ = load_role(FAMILIES[lm].role, where, dtype)

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+from pipeline.core.errors import SettingsError
 from pipeline.infill.attested import Ranker
 from pipeline.infill.base import Infiller, InfillRequest
 from pipeline.models.roles import Role
@@ -25,6 +26,23 @@ class Family(ABC):
 
     role: ClassVar[Role]
     searches: ClassVar[bool]
+
+    def check_request(self, tokenizer: PreTrainedTokenizerBase, request: InfillRequest) -> None:
+        """Refuse what a model of the family cannot be asked, before its weights are read.
+
+        Raises:
+            SettingsError: it is asked in words, which its models are not.
+            ModelError: it is asked in a form that it has no tokens for.
+        """
+        del tokenizer
+        if request.prompt is not None:
+            raise SettingsError(
+                f"--prompt is for causal LMs, not for {self.role.name}", remedy="leave it out"
+            )
+
+    def facts(self) -> dict[str, Any]:
+        """What free fills depend on besides model and settings, for a fingerprint."""
+        return {}
 
     @abstractmethod
     def infiller(

@@ -4,7 +4,8 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from pipeline.infill.base import Infiller, InfillRequest
 from pipeline.infill.families.protocol import Family
-from pipeline.infill.seq2seq import T5Infiller, TwinInputs
+from pipeline.infill.lockstep import TwinInputs
+from pipeline.infill.seq2seq import T5Infiller
 from pipeline.infill.seq2seq_ranker import T5Ranker
 from pipeline.models.roles import SEQ2SEQ
 

@@ -8,10 +8,12 @@ from pipeline.core.names import nearest
 from pipeline.infill.rankings.ended import ended
 from pipeline.infill.rankings.mean import mean
 from pipeline.infill.rankings.protocol import Ranking
+from pipeline.infill.rankings.rest import rest
 
 RANKINGS: dict[str, Ranking] = {
     "mean": mean,
     "ended": ended,
+    "rest": rest,
 }
 
 

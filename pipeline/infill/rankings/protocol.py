@@ -27,10 +27,13 @@ class OptionScores:
             synchronized scores u′, under S′(1) and, with synchronization, under S′(2).
         ended: those under u′ with the end of the fill, ``[choices, options]``; without it, as the first
             of ``means``, where the model fills a given number of masks and writes no end.
+        rest: mean log-probabilities of an option's tokens and all that follows them in the sentence, of each
+            twin, then joined as u′ is, ``[choices, options]``; None of a model that looks at the blank alone.
     """
 
     means: Tensor
     ended: Tensor
+    rest: Tensor | None = None
 
 
 class Ranking(Protocol):

@@ -1,0 +1,184 @@
+"""Synchronized infilling with a causal LM: two prompts, one a twin, whose answers are written in lockstep.
+
+Each next token is chosen by the scores after both prompts, joined as in Eq. 2. In S′(1) the fill has ended
+where the sentence goes on after it, in S′(2) where the coordinator follows: two tokens, one for each twin.
+So an end of its own, with the best of a twin's ending tokens as its score there, stands beside the
+vocabulary, and it is joined like any token.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+from pipeline.core.types import Reference
+from pipeline.infill.base import TOO_LONG, InfillRequest
+from pipeline.infill.decoder import Lockstep, last_alone
+from pipeline.infill.decoding import Limits, key_of
+from pipeline.infill.lockstep import LockstepInfiller, TwinInputs
+from pipeline.infill.prompts import Around, around_blank, twin_prompts
+from pipeline.models.causal import (
+    ending_tokens,
+    following_tokens,
+    leading_tokens,
+    middle_tokens,
+    positions_of,
+)
+from pipeline.models.tokenizers import token_batch
+from pipeline.models.writers.rendering import chats, rendered
+
+
+@dataclass(frozen=True, slots=True)
+class PromptedTwins(TwinInputs):
+    """Token ids of both prompts; ``ends`` has of each the tokens that its twin goes on with."""
+
+    ends: tuple[tuple[int, ...], ...]
+
+    @property
+    def rows(self) -> int:
+        """Twins times hypotheses, each of which has the prompt for itself."""
+        return len(self.inputs) * self.width
+
+
+class CausalInfiller(LockstepInfiller[PromptedTwins]):
+    """Decodes the answers to both prompts until both twins go on."""
+
+    def __init__(
+        self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, request: InfillRequest
+    ) -> None:
+        super().__init__(model, tokenizer, request)
+        head = model.get_output_embeddings()  # type: ignore[no-untyped-call]
+        self.vocabulary = len(head.weight)
+        # Beyond it, where ``CausalLockstep`` has the end.
+        self.stops = (self.vocabulary,)
+        self.endings = ending_tokens(model, tokenizer)
+        self._lead = leading_tokens(tokenizer)
+        starts = tokenizer.bos_token_id, tokenizer.eos_token_id, *self.endings
+        self._start = next(each for each in starts if each is not None)
+        self._form = request.prompt or ("chat" if chats(tokenizer) else "plain")
+
+    def _encode_all(
+        self, references: Sequence[Reference], counts: Sequence[int]
+    ) -> list[PromptedTwins | str]:
+        parts = 2 if self.request.sync else 1
+        twins = [around_blank(each, self.request.coordinator)[:parts] for each in references]
+        after = self.after([each for both in twins for each in both])
+        found: list[PromptedTwins | str] = []
+        for i, (reference, count) in enumerate(zip(references, counts, strict=True)):
+            limits = Limits.around(count)
+            inputs = PromptedTwins(
+                tuple(self._prompts(reference)[:parts]), limits, key_of(reference), self._width,
+                tuple(ids[:1] for ids in after[parts * i : parts * (i + 1)]),
+            )  # fmt: skip
+            found.append(TOO_LONG if inputs.tokens + limits.longest > self.limit else inputs)
+        return found
+
+    def before(self, texts: Sequence[str]) -> list[list[int]]:
+        """Tokens of what stands before blanks, at least one each."""
+        start = self._lead or [self._start]
+        return [
+            [*(self._lead if each.ids else start), *each.ids]
+            for each in self._tokenized(texts, special=False)
+        ]
+
+    def after(self, twins: Sequence[Around]) -> list[tuple[int, ...]]:
+        """Tokens of what stands after the blanks of twins."""
+        return following_tokens(self.tokenizer, [each.after for each in twins])
+
+    def _prompts(self, reference: Reference) -> list[list[int]]:
+        """Tokens of what the model reads for S′(1) and S′(2)."""
+        coordinator = self.request.coordinator
+        if self._form == "fim" and (marks := middle_tokens(self.tokenizer)):
+            twins = around_blank(reference, coordinator)
+            before = self._tokenized([each.before for each in twins], special=False)
+            return [
+                [*self._lead, marks.prefix, *one.ids, marks.suffix, *other, marks.middle]
+                for one, other in zip(before, self.after(twins), strict=True)
+            ]
+        chat = self._form == "chat"
+        prompts = twin_prompts(reference, coordinator)
+        texts = [rendered(self.tokenizer, each, chat=chat) for each in prompts]
+        lead = [] if chat else self._lead
+        return [[*lead, *each.ids] for each in self._tokenized(texts, special=False)]
+
+    def _lockstep(self, sources: Sequence[PromptedTwins]) -> Lockstep:
+        return CausalLockstep(self.model, sources, self.endings)
+
+
+class CausalLockstep(Lockstep):
+    """Any causal LM of the library, driven through its own forward pass and cache.
+
+    The last token of its vocabulary, V − 1, is the end, and those that end an answer or a line are no
+    tokens of a fill.
+
+    Args:
+        model: the language model.
+        sources: both prompts of every reference.
+        endings: tokens that end an answer or a line, whatever the twin.
+    """
+
+    def __init__(
+        self, model: PreTrainedModel, sources: Sequence[PromptedTwins], endings: Sequence[int]
+    ) -> None:
+        self.parts, self._model = len(sources[0].inputs), model
+        head = model.get_output_embeddings()  # type: ignore[no-untyped-call]
+        self.vocabulary = len(head.weight) + 1
+        every = [(each.inputs[p], each.ends[p]) for p in range(self.parts) for each in sources]
+        # What padding is filled with nobody sees.
+        self._ids, self._mask = token_batch([ids for ids, _ in every], 0, model.device, left=True)
+        self._endings = torch.tensor(endings, device=model.device)
+        self._ends, _ = token_batch(
+            [[*endings, *(end or endings[:1])] for _, end in every], 0, model.device
+        )
+        self._cache: Any = None
+        self._width = 1
+
+    def start(self) -> Tensor:
+        """States, here the scores themselves, after the prompt."""
+        return self._forward(self._ids, positions_of(self._mask))
+
+    def widen(self, width: int) -> None:
+        """Go on with ``width`` copies of each hypothesis."""
+        self._width = width
+        self._select(self._rows().repeat_interleave(width))
+
+    def advance(self, tokens: Tensor, parents: Tensor | None = None) -> Tensor:
+        """States, here the scores themselves, after one token more."""
+        if parents is not None:
+            own = self._rows().view(self.parts, -1, self._width)
+            self._select(own.gather(2, parents.expand(self.parts, -1, -1)).flatten())
+        # A hypothesis that has ended may go on with whatever there is.
+        written = tokens.reshape(-1, 1).repeat(self.parts, 1).clamp(max=self.vocabulary - 2)
+        positions = self._mask.sum(-1, keepdim=True)
+        self._mask = torch.cat([self._mask, torch.ones_like(written)], -1)
+        return self._forward(written, positions)
+
+    def keep(self, references: Tensor) -> None:
+        """Go on with these references only."""
+        self._select(self._rows().view(self.parts, -1, self._width)[:, references].flatten())
+
+    def logits(self, states: Tensor) -> Tensor:
+        """The states."""
+        return states
+
+    def _rows(self) -> Tensor:
+        return torch.arange(len(self._mask), device=self._mask.device)
+
+    def _select(self, rows: Tensor) -> None:
+        self._cache.batch_select_indices(rows)
+        self._mask, self._ends = self._mask[rows], self._ends[rows]
+
+    def _forward(self, ids: Tensor, positions: Tensor) -> Tensor:
+        with last_alone(self._model):
+            output = self._model(
+                input_ids=ids, attention_mask=self._mask, position_ids=positions,
+                past_key_values=self._cache, use_cache=True,
+            )  # fmt: skip
+        self._cache = output.past_key_values
+        logits: Tensor = output.logits[:, -1]
+        end = logits.gather(1, self._ends).amax(-1, keepdim=True)
+        scores = torch.cat([logits.index_fill(1, self._endings, -torch.inf), end], -1)
+        return scores.view(self.parts, -1, self._width, self.vocabulary)

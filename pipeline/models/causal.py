@@ -1,0 +1,84 @@
+"""What is asked of a causal LM's tokenizer: how a text begins, goes on and ends, and what fills a middle."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from torch import Tensor
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+_MIDDLES = (
+    ("<fim_prefix>", "<fim_suffix>", "<fim_middle>"),
+    ("<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>"),
+    ("<｜fim▁begin｜>", "<｜fim▁hole｜>", "<｜fim▁end｜>"),
+    ("▁<PRE>", "▁<SUF>", "▁<MID>"),
+)
+"""StarCoder's, Qwen's and CodeGemma's, DeepSeek's, CodeLlama's: before what precedes a gap, before what
+follows it, and before what fills it."""
+
+_ENDS = ("<|endoftext|>", "<|im_end|>", "<EOT>", "▁<EOT>")
+"""Tokens that end an answer or a text, beside those that a checkpoint's settings name."""
+
+
+@dataclass(frozen=True, slots=True)
+class MiddleTokens:
+    """Ids of the tokens of fill-in-the-middle."""
+
+    prefix: int
+    suffix: int
+    middle: int
+
+
+def middle_tokens(tokenizer: PreTrainedTokenizerBase) -> MiddleTokens | None:
+    """The tokens that a causal LM learned to fill a middle with; None if its vocabulary has none.
+
+    That they are there does not say that it did learn it.
+    """
+    known = tokenizer.get_vocab()
+    for names in _MIDDLES:
+        if all(name in known for name in names):
+            return MiddleTokens(*(known[name] for name in names))
+    return None
+
+
+def leading_tokens(tokenizer: PreTrainedTokenizerBase) -> list[int]:
+    """The special tokens that a tokenizer puts before a text."""
+    ids = list(tokenizer("a")["input_ids"])
+    special = set(tokenizer.all_special_ids)
+    ordinary = [i for i, token in enumerate(ids) if token not in special]
+    return ids[: ordinary[0]] if ordinary else []
+
+
+def following_tokens(
+    tokenizer: PreTrainedTokenizerBase, texts: Sequence[str]
+) -> list[tuple[int, ...]]:
+    """Tokens of each text where it follows a word."""
+    if not texts:
+        return []
+    # Alone some tokenizers put the mark of a blank before it.
+    batch = tokenizer(
+        ["a" + text for text in texts],
+        add_special_tokens=False,
+        return_offsets_mapping=True,
+        verbose=False,
+    )
+    return [
+        tuple(token for token, (_, end) in zip(ids, places, strict=True) if end > 1)
+        for ids, places in zip(batch["input_ids"], batch["offset_mapping"], strict=True)
+    ]
+
+
+def ending_tokens(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> tuple[int, ...]:
+    """Tokens that end an answer or a line of it."""
+    named = getattr(model.generation_config, "eos_token_id", None)
+    found = {tokenizer.eos_token_id, *(named if isinstance(named, list) else [named])}
+    for name, token in tokenizer.get_vocab().items():
+        # ``Ċ`` is how byte-level BPE writes the end of a line.
+        line = "Ċ" in name or "\n" in name or name == "<0x0A>"
+        if name in _ENDS or (line and str(tokenizer.decode([token])).isspace()):
+            found.add(token)
+    return tuple(sorted(found - {None}))
+
+
+def positions_of(mask: Tensor) -> Tensor:
+    """Positions of the tokens of rows that are padded on the left, from their attention mask."""
+    return (mask.cumsum(-1) - 1).clamp_(min=0)
