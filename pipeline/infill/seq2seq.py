@@ -15,7 +15,6 @@ from pipeline.infill.model_forcing import ModelForcing
 from pipeline.infill.t5_decoder import T5Lockstep, Weights, is_t5
 from pipeline.infill.t5_forcing import T5Forcing
 from pipeline.models.language_models import sentinels
-from pipeline.models.sampling import draw, uniform
 
 
 class T5Infiller(LockstepInfiller[TwinInputs]):

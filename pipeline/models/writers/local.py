@@ -13,6 +13,7 @@ from transformers import (
 
 from pipeline.models.loading import length_limit
 from pipeline.models.sampling import draw, uniform
+from pipeline.models.tokenizers import token_batch
 from pipeline.models.writers.protocol import (
     Answer,
     Answering,
@@ -100,13 +101,9 @@ class LocalWriter(Answering):
 
     @torch.inference_mode()
     def _written(self, prompts: Sequence[Prompt], ids: Sequence[Sequence[int]]) -> list[str]:
-        width = max(map(len, ids))
-        device = self._model.device
         # On the left, so that all go on at one place; what stands there nobody sees.
-        inputs = torch.tensor([[0] * (width - len(row)) + list(row) for row in ids], device=device)
-        mask = torch.tensor(
-            [[0] * (width - len(row)) + [1] * len(row) for row in ids], device=device
-        )
+        inputs, mask = token_batch(ids, 0, self._model.device, left=True)
+        width = inputs.shape[1]
         chosen = [_Seeded(prompts, self._sampling, width)] if self._sampling.temperature else []
         written = self._model.generate(  # type: ignore[operator]
             inputs, attention_mask=mask, logits_processor=chosen,
