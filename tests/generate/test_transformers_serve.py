@@ -77,6 +77,7 @@ def server(causal: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[s
 
 
 def test_killed_amid_a_unit_and_replayed(
+    *,
     corpus: Path,
     tmp_path: Path,
     causal: Path,
