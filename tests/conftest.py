@@ -13,7 +13,16 @@ from pathlib import Path
 import pytest
 import torch
 from accelerate.state import AcceleratorState
-from transformers import BertConfig, BertForMaskedLM, T5Config, T5ForConditionalGeneration
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from transformers import (
+    BertConfig,
+    BertForMaskedLM,
+    LlamaConfig,
+    LlamaForCausalLM,
+    PreTrainedTokenizerFast,
+    T5Config,
+    T5ForConditionalGeneration,
+)
 
 from pipeline.core.errors import ConjoinError
 from pipeline.core.files import sha256_of, write_json
@@ -80,6 +89,42 @@ def tiny_t5(tmp_path_factory: pytest.TempPathFactory) -> Path:
         decoder_start_token_id=0, pad_token_id=0, eos_token_id=1, initializer_factor=4.0,
     )  # fmt: skip
     T5ForConditionalGeneration(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+END_OF_TEXT = "<|endoftext|>"
+
+
+def byte_level(texts: Iterable[str]) -> PreTrainedTokenizerFast:
+    """A tokenizer as GPT-2's and Llama's are, with an end of text and nothing before one."""
+    learner = Tokenizer(models.BPE())
+    learner.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    learner.decoder = decoders.ByteLevel()
+    learner.train_from_iterator(
+        texts,
+        trainers.BpeTrainer(
+            vocab_size=500, special_tokens=[END_OF_TEXT], show_progress=False,
+            initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        ),
+    )  # fmt: skip
+    return PreTrainedTokenizerFast(
+        tokenizer_object=learner, eos_token=END_OF_TEXT, model_max_length=1024
+    )
+
+
+@pytest.fixture(scope="session")
+def tiny_causal(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder of a random Llama of two layers, a base model without chat template."""
+    folder = tmp_path_factory.mktemp("tiny-causal")
+    tokenizer = byte_level(TEXTS)
+    torch.manual_seed(2)
+    config = LlamaConfig(
+        vocab_size=len(tokenizer), hidden_size=16, num_hidden_layers=2, num_attention_heads=2,
+        num_key_value_heads=1, intermediate_size=32, max_position_embeddings=1024, initializer_range=0.3,
+        eos_token_id=tokenizer.eos_token_id, bos_token_id=None, tie_word_embeddings=True,
+    )  # fmt: skip
+    LlamaForCausalLM(config).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
 

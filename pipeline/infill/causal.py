@@ -8,6 +8,7 @@ vocabulary, and it is joined like any token.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 
 import torch
@@ -127,8 +128,11 @@ class CausalLockstep(Lockstep):
         head = model.get_output_embeddings()  # type: ignore[no-untyped-call]
         self.vocabulary = len(head.weight) + 1
         every = [(each.inputs[p], each.ends[p]) for p in range(self.parts) for each in sources]
+        # Questions begin alike, with the same examples: that is read once.
+        self._shared = _common_start([ids[:-1] for ids, _ in every])
+        own = [ids[len(self._shared) :] for ids, _ in every]
         # What padding is filled with nobody sees.
-        self._ids, self._mask = token_batch([ids for ids, _ in every], 0, model.device, left=True)
+        self._ids, self._mask = token_batch(own, 0, model.device, left=True)
         self._endings = torch.tensor(endings, device=model.device)
         self._ends, _ = token_batch(
             [[*endings, *(end or endings[:1])] for _, end in every], 0, model.device
@@ -138,7 +142,15 @@ class CausalLockstep(Lockstep):
 
     def start(self) -> Tensor:
         """States, here the scores themselves, after the prompt."""
-        return self._forward(self._ids, positions_of(self._mask))
+        if self._shared:
+            ids = torch.tensor([self._shared], device=self._mask.device)
+            with last_alone(self._model):
+                read = self._model(input_ids=ids, use_cache=True)
+            self._cache = read.past_key_values
+            self._cache.batch_repeat_interleave(len(self._mask))
+            before = self._mask.new_ones(len(self._mask), len(self._shared))
+            self._mask = torch.cat([before, self._mask], -1)
+        return self._forward(self._ids, positions_of(self._mask)[:, len(self._shared) :])
 
     def widen(self, width: int) -> None:
         """Go on with ``width`` copies of each hypothesis."""
@@ -182,3 +194,9 @@ class CausalLockstep(Lockstep):
         end = logits.gather(1, self._ends).amax(-1, keepdim=True)
         scores = torch.cat([logits.index_fill(1, self._endings, -torch.inf), end], -1)
         return scores.view(self.parts, -1, self._width, self.vocabulary)
+
+
+def _common_start(rows: Sequence[Sequence[int]]) -> list[int]:
+    """The tokens that all rows begin with."""
+    same = takewhile(lambda tokens: len(set(tokens)) == 1, zip(*rows, strict=False))
+    return [tokens[0] for tokens in same]

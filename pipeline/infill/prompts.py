@@ -1,8 +1,8 @@
 """What a causal LM is asked for a fill: the twins of §3.1, each with its blank described.
 
 A causal LM sees nothing to the right of what it writes. So the twin stands in the question, its blank
-marked, and the answer begins with the twin again, up to the blank. Where the answer goes on as the twin
-does after its blank, the fill has ended.
+marked, after examples that say what is wanted, for base models can do no more with a question than go on
+with it. The answer begins with the reference span and goes on with the fill.
 """
 
 from collections.abc import Sequence
@@ -19,8 +19,8 @@ from pipeline.text.natural import join_words
 BLANK = "____"
 """What marks the blank in a question."""
 
-LEAD = "Sentence:"
-"""How an answer begins, so that the fill follows a blank even where it begins the sentence."""
+ANSWER = 'Beside "{reference}":'
+"""How an answer begins, so that a fill follows a space wherever in its sentence it stands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,25 +58,20 @@ def around_blank(reference: Reference, coordinator: str) -> tuple[Around, Around
 def twin_prompts(reference: Reference, coordinator: str) -> tuple[Prompt, Prompt]:
     """The questions for S′(1) and S′(2), and how their answers begin; arguments as of ``around_blank``."""
     span = reference.span
-    structure = reference.structure or Structure(coordinator)
-    own = join_words(reference.words[span.start : span.end]).text
-
-    def prompt(each: Around) -> Prompt:
-        question = _template().format(
-            blank=BLANK, coordinator=structure.coordinator, reference=own, sentence=each.text
-        )
-        return Prompt(question, f"{LEAD} {each.before}".rstrip(" "))
-
-    first, second = around_blank(reference, coordinator)
-    return prompt(first), prompt(second)
+    answer = ANSWER.format(reference=join_words(reference.words[span.start : span.end]).text)
+    first, second = (
+        Prompt(_question().format(sentence=each.text), answer)
+        for each in around_blank(reference, coordinator)
+    )
+    return first, second
 
 
 def prompts_digest() -> str:
     """Hex SHA-256 of what the questions and answers are made of."""
-    return digest_of([_template(), BLANK, LEAD])
+    return digest_of([_question(), BLANK, ANSWER])
 
 
 @cache
-def _template() -> str:
+def _question() -> str:
     path = files("pipeline") / "resources" / "prompts" / "fill.txt"
     return path.read_text(encoding="utf-8").strip()

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from served_stub import Body, Reply, chat, completion, refusal, serving
-from tiny_causal import build_causal
 
 from pipeline.core.documents import read_json
 from pipeline.core.errors import ConjoinError, InputError, ModelError, SettingsError
@@ -153,26 +152,27 @@ def test_answers_of_another_plan_go(corpus: Path, tmp_path: Path) -> None:
     assert list(answers(out)) == ["completions-00000-of-00001.jsonl"]
 
 
-def test_a_local_model_ranks_where_the_server_cannot(corpus: Path, tmp_path: Path) -> None:
+def test_a_local_model_ranks_where_the_server_cannot(
+    corpus: Path, tiny_causal: Path, tmp_path: Path
+) -> None:
     """Without it there is a line; with it the server is asked for no log-probabilities."""
 
     def without(page: str, body: Body) -> Reply:
         return completion("x") if page == TEXT else model(page, body)
 
-    scorer = build_causal(tmp_path / "scorer", ["the old man saw a dog near the lamp"] * 20)
     out, again = tmp_path / "out", tmp_path / "again"
     with serving(without) as stub:
         with pytest.raises(ModelError, match="--scorer"):
             run(settings(corpus, served=stub.address, out=out))
         assert not list(out.glob("*.parquet"))
         before = len(stub.bodies(TEXT))
-        run(settings(corpus, served=stub.address, out=out, scorer=str(scorer)))
+        run(settings(corpus, served=stub.address, out=out, scorer=str(tiny_causal)))
         assert len(stub.bodies(TEXT)) == before
     rows = [c for p in sorted(out.glob("candidates-*")) for c in read_candidates(p)]
     assert rows
     assert all(row.score is not None and row.donor is None for row in rows)
     assert all(row.score_prepend is not None for row in rows)
-    run(settings(corpus, replay=out, out=again, scorer=str(scorer)))
+    run(settings(corpus, replay=out, out=again, scorer=str(tiny_causal)))
     assert shards(again) == shards(out)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tiny_causal import build_causal
+from chat_model import chat_model
 from transformers.utils.import_utils import is_serve_available
 
 from pipeline.core.documents import read_json
@@ -41,10 +41,9 @@ def awaited(what: Any) -> None:
 
 
 @pytest.fixture(scope="module")
-def causal(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Folder of a small causal LM."""
-    texts = ["the old man saw a dog near the lamp yesterday"] * 20
-    return build_causal(tmp_path_factory.mktemp("causal"), texts)
+def causal(tiny_causal: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder of a small causal LM with a chat template."""
+    return chat_model(tiny_causal, tmp_path_factory.mktemp("chat"))
 
 
 @pytest.fixture(scope="module")

@@ -23,8 +23,8 @@ from pipeline.infill import (
     beam_search,
     fill,
     load_infiller,
+    lockstep,
     masked_lm,
-    seq2seq,
     stepwise,
 )
 from pipeline.infill.base import make_twins
@@ -167,7 +167,7 @@ def test_each_draw_takes_a_number_of_its_own(
         asked.append((seed, key, sample, position))
         return uniform(seed, key, sample, position)
 
-    monkeypatch.setattr(masked_lm if family[0] == "bert" else seq2seq, "uniform", spied)
+    monkeypatch.setattr(masked_lm if family[0] == "bert" else lockstep, "uniform", spied)
     # Until a finished fill leaves the batch it goes on drawing, with later positions.
     fill(infiller(family, SAMPLES), REFERENCES)
     assert len(set(asked)) == len(asked)

@@ -105,7 +105,7 @@ def test_a_base_model_reads_plain_text() -> None:
     with serving(answer) as stub:
         found = dict(writer(stub.address).answers([Prompt("q", "The cat")]))
     assert (found[0].text, found[0].begun) == (" sat.", "plain")
-    assert stub.bodies(TEXT)[-1]["prompt"] == "q\n\nThe cat"
+    assert stub.bodies(TEXT)[-1]["prompt"] == "q\nThe cat"
 
 
 def test_nothing_of_the_environment_leaves(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from tiny_causal import build_causal
+from chat_model import chat_model
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from pipeline.core.errors import InputError, ModelError
@@ -188,13 +188,10 @@ def test_a_few_empty_ones_end_nothing() -> None:
         KeepingWriter(loud, Kept(), share).complete(prompts[19:])
 
 
-TEXTS = ["The old man saw a small dog near the harbor.", "a lamp and a harbor"] * 20
-
-
 @pytest.fixture(scope="module")
-def causal(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def causal(tiny_causal: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Folder of a small causal LM with a chat template."""
-    return build_causal(tmp_path_factory.mktemp("causal"), TEXTS)
+    return chat_model(tiny_causal, tmp_path_factory.mktemp("chat"))
 
 
 def local(folder: Path, sampling: Sampling, batch: int = 16) -> LocalWriter:
@@ -220,9 +217,7 @@ def test_greedy_is_the_best_token_each_time(causal: Path) -> None:
     """A plain loop over the template that the answer begins in."""
     model = AutoModelForCausalLM.from_pretrained(causal).eval()
     tokenizer = AutoTokenizer.from_pretrained(causal)
-    ids = tokenizer("<|user|>Where?<end><|assistant|>near the", add_special_tokens=False)[
-        "input_ids"
-    ]
+    ids = tokenizer("<|user|>Where?\n<|assistant|>near the", add_special_tokens=False)["input_ids"]
     start = len(ids)
     for _ in range(6):
         best = int(model(torch.tensor([ids])).logits[0, -1].argmax())
@@ -252,9 +247,9 @@ def test_a_checkpoints_own_sampling_is_put_aside(causal: Path) -> None:
     assert LocalWriter(model, tokenizer, "tiny", Sampling()).complete(ASKED) == usual
 
 
-def test_a_prompt_too_long_has_no_completion(tmp_path: Path) -> None:
+def test_a_prompt_too_long_has_no_completion(tiny_causal: Path, tmp_path: Path) -> None:
     """One reason, and the others are answered."""
-    folder = build_causal(tmp_path, TEXTS, chat=False, length=40)
+    folder = chat_model(tiny_causal, tmp_path, chat=False, length=40)
     prompts = [Prompt("a " * 60, "b", tokens=4), Prompt("a", "b", tokens=4), Prompt("a", tokens=40)]
     found = dict(local(folder, Sampling()).answers(prompts))
     assert [found[n].text is None for n in range(3)] == [True, False, True]

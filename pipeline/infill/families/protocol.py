@@ -13,6 +13,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from pipeline.core.errors import SettingsError
 from pipeline.infill.attested import Ranker
 from pipeline.infill.base import Infiller, InfillRequest
+from pipeline.infill.rankings.rest import rest
 from pipeline.models.roles import Role
 
 
@@ -31,13 +32,18 @@ class Family(ABC):
         """Refuse what a model of the family cannot be asked, before its weights are read.
 
         Raises:
-            SettingsError: it is asked in words, which its models are not.
+            SettingsError: its models are not asked in words, or do not read what the ranking goes by.
             ModelError: it is asked in a form that it has no tokens for.
         """
         del tokenizer
         if request.prompt is not None:
             raise SettingsError(
                 f"--prompt is for causal LMs, not for {self.role.name}", remedy="leave it out"
+            )
+        if request.ranking is rest:
+            raise SettingsError(
+                f"{self.role.name} does not read on after a fill, which ranking rest goes by",
+                remedy="choose another --ranking, or add --lm causal",
             )
 
     def facts(self) -> dict[str, Any]:

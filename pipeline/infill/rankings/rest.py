@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from torch import Tensor
 
-from pipeline.core.errors import SettingsError
 from pipeline.infill.rankings.protocol import OptionScores, ReferenceOptions
 
 
@@ -14,11 +13,8 @@ def rest(scores: OptionScores, _: Sequence[ReferenceOptions]) -> Tensor:
     What follows an option says whether it fits there, which a causal LM cannot know before.
 
     Raises:
-        SettingsError: the model reads no sentence on from an option.
+        ValueError: the model does not read on from an option; families refuse it before (``check_request``).
     """
     if scores.rest is None:
-        raise SettingsError(
-            "ranking rest needs a model that reads on after a fill, such as a causal LM",
-            remedy="choose another --ranking, or add --lm causal",
-        )
+        raise ValueError("scores of the sentence's rest are wanted, and there are none")
     return scores.rest

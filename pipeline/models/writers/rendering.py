@@ -11,8 +11,8 @@ def chats(tokenizer: PreTrainedTokenizerBase) -> bool:
 
 
 def plain(prompt: Prompt) -> str:
-    """A prompt as a text for models without a template: the answer follows after an empty line."""
-    return f"{prompt.user}\n\n{prompt.begins}"
+    """A prompt as a text for models without a template: the answer follows on the next line."""
+    return f"{prompt.user}\n{prompt.begins}"
 
 
 def rendered(tokenizer: PreTrainedTokenizerBase, prompt: Prompt, *, chat: bool) -> str:

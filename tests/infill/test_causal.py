@@ -1,0 +1,301 @@
+"""Causal LMs against plain loops: the library's forward pass on one text at a time, no padding."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from transformers import AutoModelForCausalLM, AutoTokenizer, GPT2Config, GPT2LMHeadModel
+
+from pipeline.core.errors import ModelError, SettingsError
+from pipeline.core.types import Attested, Donor, PlacedConjunct, Reference, Span, Structure
+from pipeline.infill import Decoding, Fill, InfillRequest, fill, load_infiller, load_ranker
+from pipeline.infill.base import SOURCE_HAS_SPECIAL, TOO_LONG
+from pipeline.infill.prompts import BLANK, around_blank, twin_prompts
+from pipeline.infill.rankings.known import ranking_called
+from pipeline.infill.rankings.protocol import ReferenceOptions
+from pipeline.infill.synchronize import Synchronizer
+
+SENTENCES = [
+    ("the old man saw a small dog near the harbor .", 4, 7),
+    ("a girl sold the lamp yesterday", 0, 2),
+    ("a dog saw the girl", 3, 5),
+    ("unfathomable harbors saw small lamps quickly ( today ) .", 3, 5),
+]
+REFERENCES = [
+    Reference(f"s{i}", tuple(text.split()), Span(start, end), "NP", "CC0")
+    for i, (text, start, end) in enumerate(SENTENCES)
+]
+CHAT = "{% for m in messages %}<{{ m.role }}>{{ m.content }}\n{% endfor %}<assistant>"
+MIDDLE = ["<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>"]
+
+
+@pytest.fixture(scope="session", params=["llama", "gpt2"])
+def causal(
+    request: pytest.FixtureRequest, tiny_causal: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """Rotary positions and learnt ones."""
+    if request.param == "llama":
+        return tiny_causal
+    folder = tmp_path_factory.mktemp("tiny-gpt2")
+    tokenizer = AutoTokenizer.from_pretrained(tiny_causal)
+    torch.manual_seed(3)
+    config = GPT2Config(
+        vocab_size=len(tokenizer), n_embd=16, n_layer=2, n_head=2, n_positions=1024,
+        initializer_range=0.3, bos_token_id=0, eos_token_id=0,
+    )  # fmt: skip
+    GPT2LMHeadModel(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def loaded(where: Path) -> tuple[Any, Any]:
+    return AutoModelForCausalLM.from_pretrained(where).eval(), AutoTokenizer.from_pretrained(where)
+
+
+def prompts_of(tokenizer: Any, reference: Reference, form: str) -> list[list[int]]:
+    """What the model reads for both twins, by hand."""
+    if form == "fim":
+        pre, suf, mid = tokenizer.convert_tokens_to_ids(MIDDLE)
+        return [
+            [
+                pre,
+                *tokenizer(twin.before)["input_ids"],
+                suf,
+                *tokenizer(twin.after)["input_ids"],
+                mid,
+            ]
+            for twin in around_blank(reference, "and")
+        ]
+    begun = [
+        f"{each.user}\n{each.begins}"
+        if form == "plain"
+        else f"<user>{each.user}\n<assistant>{each.begins}"
+        for each in twin_prompts(reference, "and")
+    ]
+    return [tokenizer(text)["input_ids"] for text in begun]
+
+
+@torch.inference_mode()
+def plain_loop(
+    where: Path, reference: Reference, combine: str, form: str = "plain", *, cached: bool = False
+) -> tuple[list[int], bool]:
+    """Tokens of the fill, and whether it was cut: two passes a step."""
+    model, tokenizer = loaded(where)
+    prompts = prompts_of(tokenizer, reference, form)
+    after = [tokenizer(twin.after)["input_ids"][:1] for twin in around_blank(reference, "and")]
+    lines = [
+        i
+        for i in range(len(tokenizer))
+        if "\n" in tokenizer.decode([i]) and not tokenizer.decode([i]).strip()
+    ]
+    own = reference.words[reference.span.start : reference.span.end]
+    blank = "" if reference.span.start == 0 else " "
+    count = len(tokenizer(blank + " ".join(own))["input_ids"])
+    written: list[int] = []
+    caches: list[Any] = [None, None]
+    while len(written) < 3 * count:
+        both = []
+        for k, prompt in enumerate(prompts):
+            if cached:
+                new = written[-1:] or prompt
+                out = model(torch.tensor([new]), past_key_values=caches[k], use_cache=True)
+                caches[k] = out.past_key_values
+            else:
+                out = model(torch.tensor([[*prompt, *written]]), use_cache=False)
+            both.append(out.logits[0, -1])
+        one, two = both
+        joined = torch.minimum(one, two) if combine == "min" else (one + two) / 2
+        ends = [
+            max(float(logits[i]) for i in [tokenizer.eos_token_id, *lines, *first])
+            for logits, first in zip(both, after, strict=True)
+        ]
+        end = min(ends) if combine == "min" else sum(ends) / 2
+        joined[[tokenizer.eos_token_id, *lines]] = -torch.inf
+        token = int(joined.argmax())
+        if len(written) * 3 >= count and end >= float(joined[token]):
+            return written, False
+        written.append(token)
+    return written, True
+
+
+def scores_of(fills: Sequence[Fill]) -> list[float]:
+    every = [(each.score, each.score_append, each.score_prepend) for each in fills]
+    return [score for scores in every for score in scores if score is not None]
+
+
+def infiller(where: Path, request: InfillRequest) -> Any:
+    return load_infiller("causal", str(where), request)
+
+
+@pytest.mark.parametrize("combine", ["min", "mean"])
+@pytest.mark.parametrize("cached", [True, False])
+def test_lockstep_equals_a_plain_loop(causal: Path, combine: Any, cached: bool) -> None:
+    """Token for token, in any batch, with and without a cache in the loop."""
+    model = infiller(causal, InfillRequest(synchronizer=Synchronizer(combine)))
+    _, tokenizer = loaded(causal)
+    together = [fills[0] for fills in fill(model, REFERENCES)]
+    alone = [fill(model, [one])[0][0] for one in REFERENCES]
+    assert [each.text for each in together] == [each.text for each in alone]
+    assert scores_of(together) == pytest.approx(scores_of(alone), abs=1e-4)
+    for reference, found in zip(REFERENCES, together, strict=True):
+        tokens, cut = plain_loop(causal, reference, combine, cached=cached)
+        assert found.text == tokenizer.decode(tokens).strip()
+        assert found.cut == cut
+
+
+@pytest.fixture
+def talking(tiny_causal: Path, tmp_path: Path) -> Path:
+    """The tiny model with a chat template and tokens of fill-in-the-middle."""
+    model, tokenizer = loaded(tiny_causal)
+    tokenizer.chat_template = CHAT
+    tokenizer.add_special_tokens({"additional_special_tokens": MIDDLE})
+    model.resize_token_embeddings(len(tokenizer))
+    model.save_pretrained(tmp_path / "talking")
+    tokenizer.save_pretrained(tmp_path / "talking")
+    return tmp_path / "talking"
+
+
+@pytest.mark.parametrize("form", [None, "chat", "plain", "fim"])
+def test_the_form_of_a_prompt_is_what_the_model_reads(talking: Path, form: Any) -> None:
+    """Unnamed it is that of the chat template, where there is one."""
+    model = infiller(talking, InfillRequest(prompt=form))
+    for reference in REFERENCES[:2]:
+        tokens, cut = plain_loop(talking, reference, "min", form or "chat")
+        found = fill(model, [reference])[0][0]
+        assert (found.text, found.cut) == (model.tokenizer.decode(tokens).strip(), cut)
+
+
+@torch.inference_mode()
+def brute_force(
+    where: Path, choice: ReferenceOptions, combine: str, *, sync: bool = True
+) -> tuple[list[float], list[list[float]]]:
+    """Of each option what ranks it, and its scores: whole sentences, one at a time."""
+    model, tokenizer = loaded(where)
+    ranks, scores = [], []
+    for option in choice.tokens:
+        rests, logits = [], []
+        for twin in around_blank(choice.reference, "and")[: 2 if sync else 1]:
+            before = (
+                tokenizer(twin.before)["input_ids"] if twin.before else [tokenizer.eos_token_id]
+            )
+            ids = torch.tensor([*before, *option, *tokenizer(twin.after)["input_ids"]])
+            said = model(ids[None]).logits[0, len(before) - 1 : -1].double()
+            follows = ids[len(before) :, None]
+            rests.append(float(said.log_softmax(-1).gather(-1, follows).mean()))
+            logits.append(said[: len(option)])
+        fused = torch.minimum(*logits) if combine == "min" and sync else sum(logits) / len(logits)
+        own = torch.tensor(option)[:, None]
+        scores.append([float(x.log_softmax(-1).gather(-1, own).mean()) for x in (fused, *logits)])
+        ranks.append(min(rests) if combine == "min" else sum(rests) / len(rests))
+    return ranks, scores
+
+
+def choices_of(where: Path) -> list[ReferenceOptions]:
+    _, tokenizer = loaded(where)
+    texts = ["the dog", "a very old dog", "a girl who saw the lamp", "harbors", "the old man"]
+    options = tuple(
+        Attested(tuple(text.split()), Donor(f"d{k}", k, k + 2), "CC0")
+        for k, text in enumerate(texts)
+    )
+    ids = tuple(tuple(tokenizer(" " + text)["input_ids"]) for text in texts)
+    return [
+        ReferenceOptions(reference, options[k % 2 :], ids[k % 2 :])
+        for k, reference in enumerate(REFERENCES)
+    ]
+
+
+@pytest.mark.parametrize("combine", ["min", "mean"])
+@pytest.mark.parametrize("sync", [True, False])
+@pytest.mark.parametrize("room", [None, 8000])
+def test_options_rank_as_by_a_plain_loop(
+    causal: Path, combine: Any, sync: bool, room: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the sentence's rest in both orders; also where a pass has room for few options."""
+    if room:
+        monkeypatch.setattr("pipeline.infill.causal_ranker._PASS", {"cpu": room})
+    request = InfillRequest(
+        synchronizer=Synchronizer(combine), sync=sync, decoding=Decoding("n-best", 5)
+    )
+    choices = choices_of(causal)
+    ranker = load_ranker("causal", str(causal), request)
+    for choice, fills in zip(choices, fill(ranker, choices), strict=True):
+        ranks, scores = brute_force(causal, choice, combine, sync=sync)
+        order = sorted(range(len(ranks)), key=lambda k: -ranks[k])
+        assert [each.attested for each in fills] == [choice.options[k] for k in order]
+        for each, k in zip(fills, order, strict=True):
+            assert scores_of([each]) == pytest.approx(scores[k], abs=2e-4)
+
+
+def test_options_rank_by_their_own_tokens_where_that_is_asked(tiny_causal: Path) -> None:
+    """Ranking mean is that of every family."""
+    choices = choices_of(tiny_causal)
+    request = InfillRequest(ranking=ranking_called("mean"))
+    ranker = load_ranker("causal", str(tiny_causal), request)
+    for choice, (best,) in zip(choices, fill(ranker, choices), strict=True):
+        means = [each[0] for each in brute_force(tiny_causal, choice, "min")[1]]
+        assert best.attested == choice.options[means.index(max(means))]
+
+
+def test_ranking_rest_is_refused_of_a_model_that_does_not_read_on(tiny_bert: Path) -> None:
+    """A masked LM looks at its masks alone."""
+    request = InfillRequest(ranking=ranking_called("rest"))
+    with pytest.raises(SettingsError, match="--lm causal"):
+        load_ranker("bert", str(tiny_bert), request)
+
+
+def test_several_fills_are_the_best_of_a_search(tiny_causal: Path) -> None:
+    """Best first, and the first no worse than what greedy decoding writes."""
+    greedy = fill(infiller(tiny_causal, InfillRequest()), REFERENCES)
+    several = fill(infiller(tiny_causal, InfillRequest(decoding=Decoding("n-best", 3))), REFERENCES)
+    for (one,), three in zip(greedy, several, strict=True):
+        assert len(three) == 3
+        scores = scores_of(three)[::3]
+        assert scores == sorted(scores, reverse=True)
+        assert one.cut or scores[0] >= one.score - 1e-5
+
+
+def test_samples_do_not_depend_on_the_batch(tiny_causal: Path) -> None:
+    """A draw is a function of seed and reference."""
+    model = infiller(tiny_causal, InfillRequest(decoding=Decoding("sample", 4, seed=5)))
+    together = fill(model, REFERENCES)
+    alone = [fill(model, [each])[0] for each in REFERENCES]
+    assert [[f.text for f in fills] for fills in together] == [
+        [f.text for f in fills] for fills in alone
+    ]
+    assert len({each.text for each in together[0]}) > 1
+
+
+def test_further_conjuncts_stand_in_the_question() -> None:
+    """S′(1) and S′(2) of a structure with a conjunct placed already."""
+    placed = PlacedConjunct(("a", "lamp"), None, None, None, None)
+    reference = Reference(
+        "s", ("we", "saw", "a", "dog", "today"), Span(2, 4), "NP", "CC0",
+        structure=Structure("or", conjuncts=3), placed=(placed,),
+    )  # fmt: skip
+    first, second = around_blank(reference, "and")
+    assert first.text == f"we saw a dog, a lamp or {BLANK} today"
+    assert (second.before, second.after) == ("we saw", ", a dog or a lamp today")
+
+
+def test_a_form_that_the_model_has_no_tokens_for_is_refused(
+    tiny_causal: Path, tiny_bert: Path
+) -> None:
+    """Each in one line."""
+    for form, said in (
+        ("chat", "has no chat template"),
+        ("fim", "no tokens of fill-in-the-middle"),
+    ):
+        with pytest.raises(ModelError, match=said):
+            infiller(tiny_causal, InfillRequest(prompt=form))
+    with pytest.raises(SettingsError, match="--prompt is for causal LMs"):
+        load_infiller("bert", str(tiny_bert), InfillRequest(prompt="plain"))
+
+
+def test_sources_that_cannot_be_asked_about_are_refused(tiny_causal: Path) -> None:
+    """Longer than the context with the prompt; or with the model's own tokens."""
+    long = Reference("s", ("the", "dog") * 400, Span(0, 2), "NP", "CC0")
+    marked = Reference("s", ("the", "<|endoftext|>", "dog"), Span(2, 3), "NP", "CC0")
+    found = fill(infiller(tiny_causal, InfillRequest()), [long, marked])
+    assert [fills[0].reason for fills in found] == [TOO_LONG, SOURCE_HAS_SPECIAL]
