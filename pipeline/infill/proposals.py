@@ -20,7 +20,7 @@ from pipeline.infill.base import SPECIAL_IN_FILL, Fill, InfillRequest, fill_toke
 from pipeline.infill.batching import fill
 from pipeline.infill.candidates import EMPTY, rows_of
 from pipeline.infill.decoding import Limits, key_of
-from pipeline.infill.prompts import LEAD, Around, around_blank, twin_prompts
+from pipeline.infill.prompts import Around, around_blank, twin_prompts
 from pipeline.infill.rankings.protocol import ReferenceOptions
 from pipeline.models.sampling import uniform
 from pipeline.models.writers.protocol import Answer, Prompt, TextScore
@@ -33,7 +33,7 @@ NO_SCORE = "no score"
 SHORTER = "shorter than a third of the reference"
 
 _SHOWN = 3  # words of what follows the blank, by which it is recognised
-_TOKENS = 16  # of a completion, beside those of the fill
+_TOKENS = 8  # of a completion, beside those of the fill
 _TOKENS_A_WORD = 8  # of the reference, whose fill may have three times as many
 
 
@@ -118,13 +118,17 @@ def _proposal(reference: Reference, answer: Answer, around: Around) -> Fill:
 def cut_out(answer: Answer, around: Around) -> str:
     """The fill in an answer: up to where the twin goes on after its blank, the line or the answer ends."""
     text = answer.text or ""
-    if answer.begun == "asked":  # it may have begun again
-        text = text.strip().removeprefix(LEAD).lstrip().removeprefix(around.before)
-    line = text.partition("\n")[0]
+    if answer.begun == "asked":  # it may begin with an empty line
+        text = text.lstrip()
+    line = text.partition("\n")[0].strip()
+    if (
+        line[:1] == line[-1:] == '"' and line.count('"') == 2
+    ):  # as the question quotes the reference
+        line = line[1:-1].strip()
     if found := _following(around.after, line):
         return line[: found.start()].strip()
     # Where the answer ended without what follows, a full stop is its own.
-    return line.strip().removesuffix(".").strip()
+    return line.removesuffix(".").strip()
 
 
 def _following(after: str, line: str) -> re.Match[str] | None:

@@ -82,13 +82,17 @@ def test_punctuation_after_the_blank(after: str, text: str, fill: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["a cat", "Sentence: The old man saw a dog and a cat near the harbor.",
-     "The old man saw a dog and a cat near the harbor.", "\n a cat near the harbor."],
-)  # fmt: skip
-def test_who_was_only_asked_to_go_on_may_begin_again(text: str) -> None:
-    """With the sentence, with what stands before it, or not."""
-    assert cut_out(Answer(text, "asked"), FIRST) == "a cat"
+    ("text", "fill"),
+    [
+        ("\n a cat", "a cat"),
+        ('"a cat"', "a cat"),
+        ('"a cat".', '"a cat"'),
+        ('"a" or "b"', '"a" or "b"'),
+    ],
+)
+def test_who_was_only_asked_to_go_on_may_begin_anew(text: str, fill: str) -> None:
+    """On another line; and quotes around the whole are not the fill's."""
+    assert cut_out(Answer(text, "asked"), FIRST) == fill
 
 
 @dataclass
@@ -148,8 +152,8 @@ def test_prompts_are_those_of_both_twins_with_seeds_of_their_own() -> None:
     says = Says(["x"] * 6)
     propose(says, by_length, [REFERENCE], settings(n=3))
     first, second = says.prompts[:3], says.prompts[3:]
-    assert {each.begins for each in first} == {"Sentence: The old man saw a dog and"}
-    assert {each.begins for each in second} == {"Sentence: The old man saw"}
+    for prompts, around in ((first, FIRST), (second, SECOND)):
+        assert all(each.user.endswith(around.text) for each in prompts)
     seeds = [each.seed for each in says.prompts]
     assert len(set(seeds)) == 6
     again = Says(["x"] * 6)
