@@ -13,6 +13,7 @@ from pipeline.corpus.layout import find_shards
 from pipeline.sharing.browse.command import open_corpus
 from pipeline.sharing.browse.corpus import BrowsedCorpus
 from pipeline.sharing.browse.settings import BrowseSettings
+from pipeline.text.columns import natural_columns
 
 SCRIPT = "<script>window.broken=1</script><img src=x onerror=window.broken=1>"
 AWKWARD = {
@@ -45,7 +46,7 @@ def awkward_folder(corpus: Path, rows: int = 90, *, valid: bool = False) -> Path
     columns["score"][8] = None
     columns["words"][9][columns["coordinator"][9]] = "Or"
     changed = type(table).from_pydict(columns, schema=table.schema).to_pylist()
-    made = list(map(identified, changed)) if valid else changed
+    made = [identified(row) if valid else row | natural_columns(row["words"]) for row in changed]
     write_table(shard, type(table).from_pylist(made, schema=table.schema))
     relist(folder)
     return folder

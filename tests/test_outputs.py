@@ -21,7 +21,7 @@ from pipeline.cli import COMMANDS
 from pipeline.core import claims
 from pipeline.core.claims import Claim
 from pipeline.core.errors import InputError
-from pipeline.core.files import FileFacts, write_json
+from pipeline.core.files import FileFacts, folder_lock, write_json
 from pipeline.core.fingerprint import Fingerprint, Output
 from pipeline.core.settings import Settings
 from pipeline.report import stage as report
@@ -309,6 +309,24 @@ def test_an_unfinished_corpus_is_ingestions_own(
     (out / ".lock").write_text("")
     with pytest.raises(InputError, match="no earlier output of `conjoin ingest`"):
         run("ingest.out", out)
+
+
+@pytest.mark.parametrize("name", ["ingest.out", "train.out", "diagnose.out"])
+def test_an_unfinished_output_of_another_command_is_that_ones(
+    name: str, run: Callable[..., None], tmp_path: Path
+) -> None:
+    """Its mark says whose it is; that files of the same names stand there makes it nobody else's."""
+    out, names = tmp_path / "out", ["text.txt", "history.jsonl", "mine.txt"]
+    out.mkdir()
+    with folder_lock(out):
+        Claim(out, "pretrain").take(names)
+    for each in names:
+        (out / each).write_text("theirs")
+    before = {path.name: path.read_bytes() for path in out.iterdir()}
+    command = name.partition(".")[0]
+    with pytest.raises(InputError, match=f"no earlier output of `conjoin {command}`"):
+        run(name, out)
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == before
 
 
 def test_training_keeps_what_is_not_its_own(run: Callable[..., None], tmp_path: Path) -> None:

@@ -22,7 +22,9 @@ from pipeline.audit.auditor import (
 from pipeline.audit.judges import Grammar, Judge, Treebank, may_be_natural
 from pipeline.audit.settings import AuditSettings
 from pipeline.core.candidates import candidate_shards
+from pipeline.core.claims import Claim, Listed, appearing
 from pipeline.core.console import Meter, say, table
+from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
 from pipeline.core.files import write_json
 from pipeline.core.parquet import read_rows, row_count, write_rows
@@ -62,11 +64,13 @@ def run(settings: AuditSettings) -> None:
 
     Raises:
         InputError: there are neither candidates nor runs, a file is damaged or of another schema, or
-            a run judged candidates that its folder does not hold any more.
+            a run judged candidates that its folder does not hold any more; ``audit/`` is no earlier audit.
     """
-    corpus, out = settings.corpus, settings.corpus / "audit"
+    corpus = settings.corpus
     if not corpus.is_dir():
         raise InputError("no such corpus folder", path=corpus, remedy="run `conjoin ingest`")
+    claim = Claim(corpus / "audit", "audit", earlier=_earlier)
+    claim.check()
     source = settings.source or Path("data/raw") / corpus.resolve().name
     has_grammar = (source / LEXICON).is_file()
     runs = [run for run in read_runs(corpus) if run.source]
@@ -88,8 +92,7 @@ def run(settings: AuditSettings) -> None:
         judge = gold = Treebank(corpus, _sentences_of([*generation, *filtered]))
         generation, filtered = _known_to(gold, generation), _known_to(gold, filtered)
         if not generation and not filtered:
-            write_rows(out / "verdicts.parquet", VERDICTS, [])
-            write_json(out / "audit.json", {"oracle": False})
+            _write(claim, [], {"oracle": False})
             say(
                 f"No grammar made this corpus (no {source / LEXICON}), and no candidate is a sentence of "
                 "its treebank (`conjoin harvest`): nothing to audit."
@@ -106,9 +109,27 @@ def run(settings: AuditSettings) -> None:
             for s, a in zip(filtered, judged[len(generation) :], strict=True)
         ],
     }  # fmt: skip
-    write_rows(out / "verdicts.parquet", VERDICTS, _verdicts([*generation, *filtered], judged))
-    write_json(out / "audit.json", {"oracle": True, "judge": judge.name, **entries})
+    verdicts = _verdicts([*generation, *filtered], judged)
+    _write(claim, verdicts, {"oracle": True, "judge": judge.name, **entries})
     _tell(entries, judge.name)
+
+
+_VERDICTS, _CARD = "verdicts.parquet", "audit.json"
+
+
+def _earlier(there: Path) -> Listed:
+    """The files of an earlier audit, which says of itself whether there was an oracle."""
+    try:
+        card = read_json(there / _CARD)
+    except InputError:
+        return None
+    return (_VERDICTS, _CARD) if isinstance(card.get("oracle"), bool) else None
+
+
+def _write(claim: Claim, verdicts: Sequence[Mapping[str, Any]], card: Mapping[str, Any]) -> None:
+    with appearing(claim) as folder:
+        write_rows(folder / _VERDICTS, VERDICTS, verdicts)
+        write_json(folder / _CARD, card)
 
 
 def _everything(folder: Path) -> bool:

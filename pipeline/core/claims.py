@@ -40,7 +40,7 @@ from pipeline.core.files import (
 Listed = Collection[str] | None
 """Names of the files of an earlier output, relative to its folder; None: it is no output of the command."""
 
-_REMEDY = "choose another --out, or remove it yourself"
+_REMEDY = "move it away, or name another place"
 
 
 def apart(out: Path, *sources: Path) -> Path:

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import IO
 
 from pipeline.core.console import forsake, one_line, plain, unread
 from pipeline.core.errors import ConjoinError, SettingsError
@@ -56,11 +57,11 @@ def _said_in_one_line() -> Iterator[None]:
             )
         yield
         sys.stdout.flush()
-        # A worker that ended so would have the launcher stop the others.
+        # A worker that ended so would have the launcher stop the others; the launcher ends so instead.
         if unread() and "WORLD_SIZE" not in os.environ:
             sys.exit(NO_READER)
     except BrokenPipeError as error:
-        if _has_reader():  # another pipe's other end has gone
+        if have_readers(sys.stdout, sys.stderr):  # another pipe's other end has gone
             _end(str(error), FOR_THE_USER, error)
         forsake(sys.stdout)  # Python would complain at the very end of what is in the buffer
         sys.exit(NO_READER)  # `conjoin … | head` has read enough
@@ -153,10 +154,10 @@ def _end(said: str, code: int, error: BaseException) -> None:
     sys.exit(code)
 
 
-def _has_reader() -> bool:
-    """Whether somebody can still read what this process prints."""
+def have_readers(*streams: IO[str]) -> bool:
+    """Whether somebody can still read what is written to some streams of this process."""
     gone = select.poll()
-    for stream in (sys.stdout, sys.stderr):
+    for stream in streams:
         with suppress(OSError, ValueError):  # no file behind it
             gone.register(stream.fileno(), 0)
     return not any(event & (select.POLLERR | select.POLLHUP) for _, event in gone.poll(0))

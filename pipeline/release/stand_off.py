@@ -332,7 +332,7 @@ class StandOff:
         word, words = inserted
         source, span = row["source"], row["reference"]
         reference = source[span["start"] : span["end"]]
-        if row["conjuncts"] if word is None else len(word) > _LONGEST or word.split() != [word]:
+        if word is not None and len(word) > _LONGEST:
             why = STRANGE
         elif self._free_text_repeats(row):
             why = REPEATS

@@ -22,7 +22,7 @@ from pipeline.report.judgements import HandJudgement, wilson
 from pipeline.report.prose import Fact
 from pipeline.report.results import Metrics, read_generation, system_key, system_phrase
 from pipeline.report.sections import ExampleList, ShownCandidate
-from pipeline.text.natural import join_words
+from pipeline.text.natural import readable
 
 _OPEN, _CLOSE = "\x02", "\x03"  # cannot occur in XML text, and no tokenizer makes them
 _FILLS = pa.schema([CANDIDATES.field(name) for name in ("fill", "conjuncts", "reference")])
@@ -199,7 +199,7 @@ def marked(
     words: Sequence[str], conjuncts: Sequence[Span], reference: Span
 ) -> tuple[str, str, str]:
     """Natural text with brackets around the conjuncts, cut at the reference span: before it, it, after it."""
-    natural = join_words(words)
+    natural = readable(words)
     starts, ends = [s.start for s in conjuncts], [s.end - 1 for s in conjuncts]
     text, place = "", 0
     for number, (begin, end) in enumerate(natural.offsets):

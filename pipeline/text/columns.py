@@ -33,7 +33,21 @@ def with_text(batch: pa.RecordBatch) -> pa.RecordBatch:
     Args:
         batch: rows with ``words`` and, null or not, both columns.
     """
-    column = batch.column("words")
+    made = _natural(batch.column("words"))
+    columns = [
+        made.get(name, column)
+        for name, column in zip(batch.schema.names, batch.columns, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
+
+
+def natural_texts(words: pa.ListArray) -> pa.StringArray:
+    """The column ``text`` of some rows' words, of which neither a row nor a word is null."""
+    return _natural(words)[TEXT.name]
+
+
+def _natural(column: pa.ListArray) -> dict[str, pa.Array]:
+    """``text`` and ``offsets`` of the words of several rows."""
     lengths = np.asarray(pc.list_value_length(column), np.int64)
     bounds = np.concatenate([[0], np.cumsum(lengths)])
     firsts = np.repeat(bounds[:-1], lengths)  # of each word the place of its row's first
@@ -48,15 +62,10 @@ def with_text(batch: pa.RecordBatch) -> pa.RecordBatch:
     rows = pa.array(bounds, pa.int32())
     parts = [pa.array(each, pa.int32()) for each in (ends - widths, ends)]
     spans = pa.StructArray.from_arrays(parts, fields=list(OFFSETS.type.value_type))
-    made = {
+    return {
         TEXT.name: pc.binary_join(pa.ListArray.from_arrays(rows, pieces), ""),
         OFFSETS.name: pa.ListArray.from_arrays(rows, spans).cast(OFFSETS.type),
     }
-    columns = [
-        made.get(name, column)
-        for name, column in zip(batch.schema.names, batch.columns, strict=True)
-    ]
-    return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
 
 
 def _glued(words: pa.DictionaryArray, firsts: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:

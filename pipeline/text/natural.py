@@ -17,6 +17,8 @@ NO_SPACE_BEFORE = frozenset(
 NO_SPACE_AFTER = frozenset({"(", "[", "{", "``", "`", "$", "#"})
 SHOWN = {"``": '"', "''": '"', "`": "'"}
 """Words that stand in natural text as another sign."""
+_POSSESSED = re.compile(r"[sS0-9]")
+"""What a possessive's apostrophe follows, or a sign of minutes."""
 _INITIALS = re.compile(r"(?:[A-Za-z]\.)+[A-Za-z]")
 _APOSTROPHE = re.compile(r"(?<=\w)\u2019(?=\w)")
 _WORD = re.compile(r"\w+(?:[-'\u2019./]\w+)*|[^\w\s]")
@@ -71,6 +73,23 @@ def join_words(words: Sequence[str]) -> NaturalText:
         offsets.append((start, len(text)))
         glue_next = after
     return NaturalText(text, tuple(offsets))
+
+
+def readable(words: Sequence[str]) -> NaturalText:
+    """As ``join_words``, with ``' the '`` in single quotes: for people, where nothing is made of the text.
+
+    A bare ``'`` after an s or a digit is none that opens; any other does if a later one closes it. Where that
+    leaves one over, all stay as models read them, and as the column ``text`` has them.
+    """
+    directed, is_open = list(words), False
+    for index, word in enumerate(words):
+        if word != "'":
+            continue
+        if is_open:
+            is_open = False
+        elif not index or not _POSSESSED.fullmatch(words[index - 1][-1:]):
+            directed[index], is_open = "`", True
+    return join_words(words if is_open else directed)
 
 
 def find_words(text: str) -> NaturalText:

@@ -179,6 +179,28 @@ def test_a_corpus_without_grammar_is_reported_in_one_line(
     assert capsys.readouterr().out.count("\n") == 1
 
 
+@pytest.mark.parametrize("theirs", ["audit.json", "verdicts.parquet", "notes.txt"])
+def test_what_somebody_put_there_stays(corpus: Path, theirs: str) -> None:
+    """Whatever it is called: what stands in it tells."""
+    (corpus / "audit").mkdir()
+    (corpus / "audit" / theirs).write_text("{}")
+    with pytest.raises(InputError, match="no earlier output of `conjoin audit`"):
+        audit(corpus)
+    assert [path.name for path in (corpus / "audit").iterdir()] == [theirs]
+    assert (corpus / "audit" / theirs).read_text() == "{}"
+
+
+def test_an_earlier_audit_alone_is_made_anew(corpus: Path) -> None:
+    """A damaged one, too; but not with files of others beside it."""
+    first = audit(corpus)
+    write_json(corpus / "audit/audit.json", {"oracle": True, "filter": 1})
+    assert audit(corpus) == first
+    (corpus / "audit/notes.txt").write_text("mine")
+    with pytest.raises(InputError, match=r"not its own, first notes\.txt"):
+        audit(corpus)
+    assert (corpus / "audit/notes.txt").read_text() == "mine"
+
+
 def test_problems_are_input_errors(corpus: Path, tmp_path: Path) -> None:
     """A missing corpus, no candidates, candidates made anew, a card that is none."""
     with pytest.raises(InputError, match="no such corpus folder"):

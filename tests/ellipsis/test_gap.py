@@ -1,6 +1,7 @@
 """`conjoin gap`: which coordinated verbs are left out, what the sentence is then, and what is written."""
 
 import lzma
+import os
 import re
 import sys
 from collections import Counter
@@ -425,6 +426,33 @@ def test_words_that_are_withheld_are_rejects(tmp_path: Path) -> None:
     path.write_text(hidden + WON)
     manifest = gap(path, tmp_path / "out")
     assert manifest["tally"] == {"seen": 2, "kept": 1, "refused": {WITHHELD: 1}}
+
+
+@pytest.mark.parametrize("within", [False, True])
+def test_a_file_whose_name_is_no_text_is_one_line(
+    within: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Named, or found in a folder that is: nothing of it could stand in an id or a record."""
+    folder = tmp_path / "bank"
+    folder.mkdir()
+    path = folder / os.fsdecode(b"x\xff.conllu")
+    try:
+        path.write_text(WON)
+    except OSError:
+        pytest.skip("this file system has no such names")
+    place = folder if within else path
+    monkeypatch.setattr(sys, "argv", ["conjoin", "gap", str(place), "--out", str(tmp_path / "out")])
+    with pytest.raises(SystemExit) as ending:
+        main()
+    said = capsys.readouterr().err
+    assert ending.value.code == 2
+    assert "UTF-8" in said
+    assert "x\\udcff.conllu" in said
+    assert said.count("\n") == 1
+    assert list(tmp_path.iterdir()) == [folder]
 
 
 def test_files_manifest_and_terms(source: Path, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from udtools import udeval
 from pipeline.core.errors import InputError
 from pipeline.ellipsis.orphans.command import COUNTED, by_sentence, intervals, run, score
 from pipeline.ellipsis.orphans.settings import OrphansSettings
+from pipeline.text.coordinations import WITHHELD
 from pipeline.text.unpacking import bytes_of
 
 GAPPING = Path(__file__).resolve().parents[2] / "../shared/data/gapping"
@@ -194,6 +195,32 @@ def test_a_small_packed_file_does_not_fill_the_memory(tmp_path: Path) -> None:
     assert bytes_of(OrphansSettings.build(given, None).largest_unpacked) <= 2**26
     with pytest.raises(InputError, match=r"more than 1MiB; .* allow more by --largest-unpacked"):
         run(OrphansSettings.build({**given, "largest_unpacked": "1MiB"}, None))
+
+
+def test_words_that_are_withheld_are_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Underscores for words, as in GUM's documents from Reddit, are left out wherever a parser cuts them."""
+    gold, system, out = (tmp_path / name for name in ("gold", "system", "out"))
+    hidden = conllu("h", "___ _ X 0 root", "__ _ X 1 orphan", "_ _ X 1 punct")
+    gold.write_text(sentence() + hidden + sentence("t"))
+    cut = conllu("h", "___ _ X 0 root") + conllu("i", "__ _ X 0 root", "_ _ X 1 punct")
+    system.write_text(sentence() + cut + sentence("t"))
+    run(OrphansSettings.build({"gold": gold, "system": system, "out": out}, None))
+    assert f"{WITHHELD}: 1" in " ".join(capsys.readouterr().err.split())
+    found = json.loads(out.read_text())
+    assert found.pop("left_out") == {WITHHELD: 1}
+    assert found["gold"] == found["system"] == {"sentences": 2, "words": 14, "orphans": 4}
+    assert len(found["by_sentence"]) == 2
+    gold.write_text(hidden + conllu("t", ". _ X 0 root"))
+    system.write_text(
+        conllu("h", *(f"{w} _ X {n} dep" for n, w in enumerate(("___", "__", "_", "."))))
+    )
+    with pytest.raises(InputError, match="part of another sentence"):
+        run(OrphansSettings.build({"gold": gold, "system": system}, None))
+    gold.write_text(hidden)
+    with pytest.raises(InputError, match="words of every sentence"):
+        run(OrphansSettings.build({"gold": gold, "system": gold}, None))
 
 
 @pytest.mark.skipif(not GAPPING.exists(), reason="needs ../shared/data/gapping")

@@ -36,7 +36,7 @@ from pipeline.preparse import stage as preparse
 from pipeline.preparse.settings import PreparseSettings
 from pipeline.text.coordinations import UNBALANCED, UNWORDED
 from pipeline.text.natural import join_words
-from pipeline.text.trees import parse_tree
+from pipeline.text.trees import escape, parse_tree
 
 DRAWN = {s.sentence_id for s in (*LABELLED, *VALIDATION)}
 
@@ -154,6 +154,29 @@ def test_what_gives_no_row_is_counted_with_its_reason() -> None:
     (row,), _ = _made("a and b", "(UCP (NP (XX a)) (XX and) (ADJP (XX b)))")
     assert isinstance(row, Candidate)
     assert row.label == "UCP"
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        ("a ) , b and c", UNBALANCED),
+        ("a , ( b and c", UNBALANCED),
+        ("a , b and ( c", UNBALANCED),
+        ("`` a , b '' and c", UNBALANCED),  # together they would balance
+        ("( a ) , `` b '' and c", None),
+    ],
+)
+def test_every_conjunct_balances_by_itself(words: str, reason: str | None) -> None:
+    """The first, the last and those between."""
+    first, last = words.split(" and ")
+    parts = [
+        " ".join(f"(XX {escape(w)})" for w in part.split()) for part in (*first.split(" , "), last)
+    ]
+    one, two, three = (f"(NP {part})" for part in parts)
+    (row,), _ = _made(words, f"(NP {one} (XX ,) {two} (XX and) {three})")
+    assert (row.reason if isinstance(row, Reject) else None) == reason
+    made = row.candidate if isinstance(row, Reject) else row
+    assert len(made.conjuncts) == 3
 
 
 def test_sentences_without_a_tree_are_counted(

@@ -23,7 +23,7 @@ from pipeline.infill.proposals import (
     rank_by_texts,
 )
 from pipeline.infill.synchronize import Synchronizer
-from pipeline.models.writers.protocol import Answer, Begun, Prompt, TextScore
+from pipeline.models.writers.protocol import Begun, Prompt, TextScore, WrittenAnswer
 
 WORDS = ("The", "old", "man", "saw", "a", "dog", "near", "the", "harbor", ".")
 REFERENCE = Reference("s", WORDS, Span(4, 6), "NP", "CC0")
@@ -51,16 +51,17 @@ FIRST, SECOND = around_blank(REFERENCE, "and")
 def test_a_fill_ends_where_the_twin_goes_on(text: str, fill: str) -> None:
     """Or at the end of a line or of the answer, whose full stop is no part of it."""
     assert FIRST.after == " near the harbor."
-    assert cut_out(Answer(text, "continued"), FIRST) == fill
+    assert cut_out(WrittenAnswer(text, "continued"), FIRST) == fill
 
 
 def test_in_the_second_twin_it_ends_before_the_coordinator() -> None:
     """There the reference follows the blank."""
     assert SECOND.after == " and a dog near the harbor."
-    found = cut_out(Answer(" a cat and a dog near the harbor.", "continued"), SECOND)
+    found = cut_out(WrittenAnswer(" a cat and a dog near the harbor.", "continued"), SECOND)
     assert found == "a cat"
     assert (
-        cut_out(Answer(" a cat and a cow and a dog near", "continued"), SECOND) == "a cat and a cow"
+        cut_out(WrittenAnswer(" a cat and a cow and a dog near", "continued"), SECOND)
+        == "a cat and a cow"
     )
 
 
@@ -77,7 +78,8 @@ def test_in_the_second_twin_it_ends_before_the_coordinator() -> None:
 def test_punctuation_after_the_blank(after: str, text: str, fill: str) -> None:
     """It touches the fill, and is no pattern."""
     assert (
-        cut_out(Answer(text, "continued"), Around(f"He saw ____{after}", "He saw", after)) == fill
+        cut_out(WrittenAnswer(text, "continued"), Around(f"He saw ____{after}", "He saw", after))
+        == fill
     )
 
 
@@ -92,7 +94,7 @@ def test_punctuation_after_the_blank(after: str, text: str, fill: str) -> None:
 )
 def test_who_was_only_asked_to_go_on_may_begin_anew(text: str, fill: str) -> None:
     """On another line; and quotes around the whole are not the fill's."""
-    assert cut_out(Answer(text, "asked"), FIRST) == fill
+    assert cut_out(WrittenAnswer(text, "asked"), FIRST) == fill
 
 
 @dataclass
@@ -103,11 +105,11 @@ class Says:
     begun: Begun = "continued"
     prompts: list[Prompt] = field(default_factory=list)
 
-    def answered(self, prompts: Sequence[Prompt]) -> list[Answer]:
+    def answered(self, prompts: Sequence[Prompt]) -> list[WrittenAnswer]:
         """See ``Answerer``."""
         self.prompts += prompts
         assert len(prompts) == len(self.texts)
-        return [Answer(text, self.begun) for text in self.texts]
+        return [WrittenAnswer(text, self.begun) for text in self.texts]
 
 
 def settings(**given: object) -> GenerateSettings:

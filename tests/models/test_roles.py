@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import tiny
 import torch
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 from tokenizers import AddedToken, Regex, pre_tokenizers
 from transformers import (
     AutoTokenizer,
@@ -101,6 +101,28 @@ def gguf(folder: Path) -> None:
     (folder / "model.gguf").write_bytes(b"GGUF")
 
 
+def several(folder: Path) -> None:
+    gguf(folder)
+    (folder / "other.gguf").write_bytes(b"GGUF")
+
+
+def few_words(folder: Path) -> None:
+    llama(folder)
+    path = folder / "config.json"
+    config = LlamaConfig.from_pretrained(
+        folder, vocab_size=json.loads(path.read_text())["vocab_size"] // 2
+    )
+    LlamaForCausalLM(config).save_pretrained(folder)
+
+
+def bodyless(folder: Path) -> None:
+    llama(folder)
+    path = folder / "model.safetensors"
+    save_file(
+        {k: v for k, v in load_file(path).items() if "layers" not in k}, path, {"format": "pt"}
+    )
+
+
 def few_embeddings(folder: Path) -> None:
     config = BertConfig.from_pretrained(folder)
     config.vocab_size = 100
@@ -149,6 +171,15 @@ SEQ2SEQ = [
     (bart, "has no sentinel tokens"),
     (headless, "is a bert, not an encoder-decoder LM"),
 ]
+CAUSAL = [
+    (headless, "is a bert, not a causal LM; use lm bert"),
+    (t5, "is a t5, not a causal LM; use lm t5"),
+    (decoder, "is a bert, not a causal LM"),
+    (few_words, "ids up to"),
+    (bodyless, "lacks 12 weights of a causal LM"),
+    (several, "2 files .gguf here"),
+]
+REFUSED = {"bert": MASKED, "t5": SEQ2SEQ, "causal": CAUSAL}
 LM: dict[str, Callable[[str, Path, Path], object]] = {
     "pretrain --ready": lambda lm, folder, corpus: pretrain(
         PretrainSettings(corpus=corpus, lm=lm, ready=str(folder))
@@ -181,7 +212,7 @@ def name_of(value: object) -> object:
 @pytest.mark.parametrize("option", LM)
 @pytest.mark.parametrize(
     ("lm", "case"),
-    [*[("bert", each) for each in MASKED], *[("t5", each) for each in SEQ2SEQ]],
+    [(lm, each) for lm, cases in REFUSED.items() for each in cases],
     ids=lambda each: each if isinstance(each, str) else each[0].__name__,
 )
 def test_every_option_refuses_what_is_no_such_language_model(

@@ -12,9 +12,9 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from pipeline.core.errors import InputError, ModelError
 from pipeline.models.writers.keeping import EmptyShare, KeepingScorer, KeepingWriter
-from pipeline.models.writers.kept import Kept
+from pipeline.models.writers.kept import KeptAnswers
 from pipeline.models.writers.local import TOO_LONG, LocalWriter
-from pipeline.models.writers.protocol import Answer, Prompt, Sampling, TextScore
+from pipeline.models.writers.protocol import Prompt, Sampling, TextScore, WrittenAnswer
 from pipeline.models.writers.replay import ReplayWriter
 
 SAMPLING = Sampling(1.0, 0.9)
@@ -31,7 +31,7 @@ class Loud:
     silent: frozenset[str] = frozenset()
     asked: list[str] = field(default_factory=list)
 
-    def answers(self, prompts: Sequence[Prompt]) -> Generator[tuple[int, Answer]]:
+    def answers(self, prompts: Sequence[Prompt]) -> Generator[tuple[int, WrittenAnswer]]:
         """See ``Answering``."""
         for place in reversed(range(len(prompts))):
             if len(self.asked) == self.most:
@@ -39,7 +39,7 @@ class Loud:
             user = prompts[place].user
             self.asked.append(user)
             silent = user in self.silent
-            yield place, Answer(None if silent else user.upper(), "asked", "no" * silent)
+            yield place, WrittenAnswer(None if silent else user.upper(), "asked", "no" * silent)
 
     def scores(self, texts: Sequence[str]) -> Generator[tuple[int, TextScore | None]]:
         """See ``Scoring``: a token a word."""
@@ -60,17 +60,20 @@ def test_only_what_is_missing_is_asked(tmp_path: Path) -> None:
     """After a kill amid a unit, with half a line at the end of the file."""
     path = tmp_path / "kept.jsonl"
     with pytest.raises(KeyboardInterrupt):
-        KeepingWriter(Loud(most=3), Kept.going_on(path), EmptyShare()).complete(PROMPTS)
+        KeepingWriter(Loud(most=3), KeptAnswers.going_on(path), EmptyShare()).complete(PROMPTS)
     whole = path.read_text()
     assert whole.count("\n") == 3
     path.write_text(whole[:-20])
     rest = Loud()
-    kept = Kept.going_on(path)
+    kept = KeptAnswers.going_on(path)
     assert KeepingWriter(rest, kept, EmptyShare()).complete(PROMPTS) == capitals()
     assert sorted(rest.asked) == users()[:4]
     kept.settle()
     again = Loud()
-    assert KeepingWriter(again, Kept.going_on(path), EmptyShare()).complete(PROMPTS) == capitals()
+    assert (
+        KeepingWriter(again, KeptAnswers.going_on(path), EmptyShare()).complete(PROMPTS)
+        == capitals()
+    )
     assert not again.asked
     assert [json.loads(line)["completion"] for line in path.read_text().splitlines()] == capitals()
 
@@ -81,7 +84,7 @@ def test_equal_runs_have_equal_files(tmp_path: Path) -> None:
     for name, before in (("one", []), ("two", [*PROMPTS[::2], Prompt("another")])):
         path = tmp_path / name
         for prompts in (before, PROMPTS):
-            kept = Kept.going_on(path)
+            kept = KeptAnswers.going_on(path)
             KeepingWriter(Loud(), kept, EmptyShare()).complete(prompts)
             KeepingScorer(Loud(), kept, EmptyShare()).scored(["a b", "c"])
         kept.settle()
@@ -94,33 +97,39 @@ def test_what_did_not_come_is_asked_again(tmp_path: Path) -> None:
     path = tmp_path / "kept.jsonl"
     first = Loud(silent=frozenset(users()[:2]))
     assert (
-        KeepingWriter(first, Kept.going_on(path), EmptyShare()).complete(PROMPTS)[:2] == [None] * 2
+        KeepingWriter(first, KeptAnswers.going_on(path), EmptyShare()).complete(PROMPTS)[:2]
+        == [None] * 2
     )
     second = Loud()
-    assert KeepingWriter(second, Kept.going_on(path), EmptyShare()).complete(PROMPTS) == capitals()
+    assert (
+        KeepingWriter(second, KeptAnswers.going_on(path), EmptyShare()).complete(PROMPTS)
+        == capitals()
+    )
     assert sorted(second.asked) == users()[:2]
 
 
 def test_another_model_or_sampling_is_asked_anew(tmp_path: Path) -> None:
     """Its name, temperature and nucleus are part of a question; so are seed and length."""
     path = tmp_path / "kept.jsonl"
-    KeepingWriter(Loud(), Kept.going_on(path), EmptyShare()).complete(PROMPTS)
+    KeepingWriter(Loud(), KeptAnswers.going_on(path), EmptyShare()).complete(PROMPTS)
     others = [
         Loud(model="other"), Loud(sampling=Sampling(0.5, 0.9)), Loud(sampling=Sampling(1.0, 0.8)),
     ]  # fmt: skip
     for other in others:
-        KeepingWriter(other, Kept.going_on(path), EmptyShare()).complete(PROMPTS[:1])
+        KeepingWriter(other, KeptAnswers.going_on(path), EmptyShare()).complete(PROMPTS[:1])
         assert other.asked == users()[:1]
     same = Loud()
     changed = [Prompt("question 0", "The", 9), Prompt("question 0", "The", 0, 9), PROMPTS[1]]
-    KeepingWriter(same, Kept.going_on(path), EmptyShare()).complete(changed)
+    KeepingWriter(same, KeptAnswers.going_on(path), EmptyShare()).complete(changed)
     assert same.asked == ["question 0"] * 2
 
 
 def test_one_question_is_asked_once() -> None:
     """Equal prompts with equal seeds have one answer."""
     loud = Loud()
-    found = KeepingWriter(loud, Kept(), EmptyShare()).complete([PROMPTS[0], PROMPTS[1], PROMPTS[0]])
+    found = KeepingWriter(loud, KeptAnswers(), EmptyShare()).complete(
+        [PROMPTS[0], PROMPTS[1], PROMPTS[0]]
+    )
     assert found == ["QUESTION 0", "QUESTION 1", "QUESTION 0"]
     assert len(loud.asked) == 2
 
@@ -128,13 +137,13 @@ def test_one_question_is_asked_once() -> None:
 def test_replay_says_the_same_without_a_server(tmp_path: Path) -> None:
     """From the folder of an output or from its file; also that nothing came."""
     path = tmp_path / "out/.units/completions-00000-of-00001.jsonl"
-    kept = Kept.going_on(path)
+    kept = KeptAnswers.going_on(path)
     loud = Loud(silent=frozenset({"question 3", "not scored"}))
     found = KeepingWriter(loud, kept, EmptyShare()).answered(PROMPTS)
     scores = KeepingScorer(loud, kept, EmptyShare()).scored(["a b c", "not scored"])
     assert (found[3].text, scores) == (None, [TextScore(-0.1, 3), None])
     for place in (tmp_path / "out", path):
-        replay = ReplayWriter(Kept.earlier(place), "loud", SAMPLING)
+        replay = ReplayWriter(KeptAnswers.earlier(place), "loud", SAMPLING)
         assert replay.answered(PROMPTS) == found
         assert replay.scored(["a b c", "not scored"]) == scores
         with pytest.raises(InputError, match="not among those kept"):
@@ -142,7 +151,7 @@ def test_replay_says_the_same_without_a_server(tmp_path: Path) -> None:
         with pytest.raises(InputError, match="not among those kept"):
             replay.scored(["never scored"])
     with pytest.raises(InputError, match="not among those kept"):
-        ReplayWriter(Kept.earlier(path), "other", SAMPLING).complete(PROMPTS)
+        ReplayWriter(KeptAnswers.earlier(path), "other", SAMPLING).complete(PROMPTS)
 
 
 @pytest.mark.parametrize("place", ["nowhere", "empty"])
@@ -150,7 +159,7 @@ def test_replay_of_nothing(place: str, tmp_path: Path) -> None:
     """A folder without completions, or none."""
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match="no completions"):
-        Kept.earlier(tmp_path / place)
+        KeptAnswers.earlier(tmp_path / place)
 
 
 @pytest.mark.parametrize(
@@ -162,7 +171,7 @@ def test_a_line_that_is_none(line: str | bytes, tmp_path: Path) -> None:
     path = tmp_path / "kept.jsonl"
     path.write_bytes((line if isinstance(line, bytes) else line.encode()) + b"\n")
     with pytest.raises(InputError, match=r"kept.jsonl.*remove the file"):
-        Kept.going_on(path)
+        KeptAnswers.going_on(path)
 
 
 @pytest.mark.parametrize(("empty", "ends"), [(10, False), (11, True)])
@@ -170,7 +179,9 @@ def test_most_empty_ends_the_run(empty: int, ends: bool, tmp_path: Path) -> None
     """More than half of at least twenty; what was answered stays kept."""
     prompts = [Prompt(f"{n:02d}") for n in range(20)]
     silent = frozenset(users(prompts)[:empty])
-    writer = KeepingWriter(Loud(silent=silent), Kept.going_on(tmp_path / "kept"), EmptyShare())
+    writer = KeepingWriter(
+        Loud(silent=silent), KeptAnswers.going_on(tmp_path / "kept"), EmptyShare()
+    )
     if ends:
         with pytest.raises(ModelError, match=r"11 of 20 completions came back empty"):
             writer.complete(prompts)
@@ -183,9 +194,9 @@ def test_a_few_empty_ones_end_nothing() -> None:
     """Nineteen of nineteen are too few to say so, a twentieth in another unit is not."""
     prompts, share = [Prompt(f"{n:02d}") for n in range(20)], EmptyShare()
     loud = Loud(silent=frozenset(users(prompts)))
-    KeepingWriter(loud, Kept(), share).complete(prompts[:19])
+    KeepingWriter(loud, KeptAnswers(), share).complete(prompts[:19])
     with pytest.raises(ModelError, match="20 of 20"):
-        KeepingWriter(loud, Kept(), share).complete(prompts[19:])
+        KeepingWriter(loud, KeptAnswers(), share).complete(prompts[19:])
 
 
 @pytest.fixture(scope="module")

@@ -42,6 +42,7 @@ VIEWS: list[dict[str, Any]] = [
     {"q": "100%"},
     {"q": "a\\B_c"},
     {"q": "Ä"},
+    {"q": "house."},
     {"keep": "above", "cut": 40},
     {"keep": "below", "cut": 40, "label": ["NP"]},
     {"keep": "all", "cut": 100, "offset": 20, "sort": "-value"},

@@ -18,9 +18,10 @@ import tiny
 from browsed import AWKWARD, SCRIPT, awkward_folder, opened
 from damaged import loose
 from fastapi.testclient import TestClient
-from shared_corpora import candidate_folder
+from shared_corpora import candidate_folder, without_donors
 
 from pipeline.core.errors import InputError, ModelError
+from pipeline.core.parquet import write_rows
 from pipeline.core.schema import CANDIDATES
 from pipeline.core.types import Span
 from pipeline.sharing.browse import command
@@ -30,6 +31,7 @@ from pipeline.sharing.browse.server import listen, make_app
 from pipeline.sharing.browse.settings import BrowseSettings
 from pipeline.sharing.browse.table import BINS, View
 from pipeline.tasks.coordination.model import CoordinationPredictor
+from pipeline.text.columns import natural_columns
 
 
 @pytest.fixture(scope="module")
@@ -117,10 +119,34 @@ def test_search_takes_text_as_it_is(
     wanted = [
         row["candidate_id"]
         for row in rows
-        if not row["reason"] and word.lower() in " ".join(row["words"]).lower()
+        if not row["reason"] and word.lower() in row["text"].lower()
     ]
     assert 0 < len(wanted) < 20
     assert ids(corpus.answer(View(q=word, limit=200))) == wanted
+
+
+QUOTED = "She called ( at noon ) , `` not I '' , of ' the ' nurse"
+
+
+@pytest.mark.parametrize("lacks_text", [False, True])
+def test_sentences_are_searched_and_shown_as_natural_text(tmp_path: Path, lacks_text: bool) -> None:
+    """By the column ``text``; of files of earlier versions, which lack it, by that of their words."""
+    place = candidate_folder(tmp_path / "toy", 20, units=1)
+    (shard,) = place.glob("candidates-*.parquet")
+    rows = pq.read_table(shard).to_pylist()
+    rows[3]["words"] = [*QUOTED.split(), *rows[3]["words"]]
+    rows = [row | natural_columns(row["words"]) for row in rows]
+    write_rows(tmp_path / "one.parquet", CANDIDATES, rows)
+    if lacks_text:
+        without_donors(tmp_path / "one.parquet")
+    with opened(tmp_path / "one.parquet") as corpus:
+        (found,) = corpus.answer(View(q='(at noon), "not i"'))["rows"]
+        assert not corpus.answer(View(q="( at noon ) ,"))["rows"]
+    assert found["text"].startswith("She called (at noon), \"not I\", of' the' nurse The clerk")
+    assert "".join(found["pieces"]).startswith(
+        "She called (at noon), \"not I\", of 'the' nurse The"
+    )
+    assert "".join(found["pieces"][2:6]) == " (at noon)"
 
 
 def test_histogram_adds_up_and_follows_the_filter(

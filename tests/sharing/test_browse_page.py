@@ -16,6 +16,7 @@ from pipeline.sharing.browse.corpus import BrowsedCorpus
 from pipeline.sharing.browse.server import address, listen, make_app
 from pipeline.sharing.browse.settings import BrowseSettings
 from pipeline.sharing.browse.table import View
+from pipeline.text.natural import join_words
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = next(
@@ -153,16 +154,16 @@ def test_rows_are_marked_and_a_script_tag_stays_text(
     assert shown(tab) == wanted(corpus)
     first = tab.locator("#rows > li").first
     row = corpus.answer(View(limit=1))["rows"][0]
-    assert first.locator(".sentence").inner_text() == " ".join(row["words"])
+    assert first.locator(".sentence").inner_text() == row["text"]
     assert SCRIPT in first.locator(".sentence").inner_text()
     parts = {
         name: first.get_by_role("group", name=name).inner_text()
         for name in ("reference", "coordinator", "fill")
     }
     (a, b), (c, d) = row["conjuncts"]
-    words = row["words"]
+    natural = join_words(row["words"])
     assert parts == {
-        "reference": " ".join(words[a:b]), "coordinator": "and", "fill": " ".join(words[c:d]),
+        "reference": natural.slice(a, b), "coordinator": "and", "fill": natural.slice(c, d),
     }  # fmt: skip
     tab.wait_for_timeout(100)  # an image that fails to load would have spoken by now
     assert tab.evaluate("window.broken") is None

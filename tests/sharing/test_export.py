@@ -179,7 +179,9 @@ def test_folders_and_limits(tmp_path: Path) -> None:
 def test_an_export_replaces_only_an_export(tmp_path: Path, awkward: Path) -> None:
     """Something else is left alone, and so is the corpus; an earlier export, too, without --overwrite."""
     out = exported(awkward, "brat", tmp_path / "brat")
-    with pytest.raises(InputError, match="replace it with --overwrite"):
+    with pytest.raises(
+        InputError, match="begins as an earlier export stands there; replace it with --overwrite"
+    ):
         exported(awkward, "brat", out)
     exported(awkward, "brat", out, limit=1, overwrite=True)
     assert len((out / "candidates-00000.txt").read_text().splitlines()) == 1

@@ -76,6 +76,14 @@ def test_candidates_stay_at_home_without_a_flag(tmp_path: Path, name: str) -> No
         COPIES[name](place, tmp_path / "other/candidates/chosen/seed-0", False)
 
 
+def test_rejects_are_text_as_well(tmp_path: Path) -> None:
+    """A licence that rejects alone have keeps them at home, too."""
+    place = candidate_folder(tmp_path / "toy", 1, first=6, license_="LDC-User-Agreement")
+    with pytest.raises(InputError, match=r"text of 1 rows .*--own-use"):
+        COPIES["merge"](place, tmp_path / "out", False)
+    assert not (tmp_path / "out").exists()
+
+
 def test_what_select_leaves_out_by_licence_keeps_nothing_back(tmp_path: Path) -> None:
     """Rows of which none goes into the result need no leave."""
     free = candidate_folder(tmp_path / "a", 14)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipeline.text.natural import join_words, split_words
+from pipeline.text.natural import join_words, readable, split_words
 
 
 @pytest.mark.parametrize(
@@ -30,6 +30,32 @@ def test_offsets_lead_back_to_every_word() -> None:
     assert shown == ['"', "He", "(", "she", ")", "did", "n't", ",", '"', "they", "said", "."]
     assert natural.slice(2, 5) == "(she)"
     assert natural.slice(5, 7) == "didn't"
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        ("a lamp of ' the ' nurse .", "a lamp of 'the' nurse."),
+        ("' No , ' he said", "'No,' he said"),
+        ("( ' HMG box ' ) related", "('HMG box') related"),
+        (
+            "the patients ' cells and a ' default ' state",
+            "the patients' cells and a 'default' state",
+        ),
+        ("of ' lysis genes ' by", "of 'lysis genes' by"),
+        ("Toys ' R ' Us", "Toys' R' Us"),
+        ("( Ph ' ) , of", "(Ph'), of"),
+        ("from 5 ' to 3 '", "from 5' to 3'"),
+        ("she said ` no ' and `` yes ''", "she said 'no' and \"yes\""),
+        ("as ' master regulators ' .", "as' master regulators'."),  # after an s nobody can tell
+    ],
+)
+def test_single_quotes_are_shown_where_they_are_read(words: str, text: str) -> None:
+    """An apostrophe that another closes opens; a possessive's stays, and none is left over."""
+    found = readable(words.split())
+    assert found.text == text
+    shown = [found.text[a:b] for a, b in found.offsets]
+    assert shown == [join_words([word]).text for word in words.split()]
 
 
 @pytest.mark.parametrize(

@@ -20,12 +20,13 @@ import numpy.typing as npt
 from udtools import udeval
 
 from pipeline.core.claims import Claim, Listed, appearing
-from pipeline.core.console import plain_json, say, table
+from pipeline.core.console import plain_json, say, table, warn
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
 from pipeline.core.files import json_text
 from pipeline.ellipsis.dependencies import DependencyTree, TreebankWord, read_trees
 from pipeline.ellipsis.orphans.settings import OrphansSettings
+from pipeline.text.coordinations import WITHHELD, is_withheld
 from pipeline.text.lines import open_lines
 from pipeline.text.unpacking import UnpackingAllowance
 
@@ -37,8 +38,8 @@ def run(settings: OrphansSettings) -> None:
     """Print the figures as tables, or as one JSON object.
 
     Raises:
-        InputError: a file is no CoNLL-U, a sentence of it is no tree, the two have different texts, or
-            ``out`` is one of them or a folder.
+        InputError: a file is no CoNLL-U, a sentence of it is no tree, the two have different texts, no
+            word of them is known, or ``out`` is one of them or a folder.
     """
     if settings.gold == settings.system == Path("-"):
         raise InputError("both are standard input", remedy="name one of them")
@@ -69,9 +70,23 @@ def _earlier(path: Path) -> Listed:
 def _figures(settings: OrphansSettings, out: Path | None) -> dict[str, Any]:
     """The figures, which are written with the counts by sentence, too, if they are to be."""
     allowance = UnpackingAllowance(settings.largest_unpacked)
-    gold, system = (_trees(path, allowance) for path in (settings.gold, settings.system))
-    _require_same_text(settings, gold, system)
+    every = [_trees(path, allowance) for path in (settings.gold, settings.system)]
+    _require_same_text(settings, *every)
+    gold, system = ([t for t in trees if not is_withheld(t.forms)] for trees in every)
+    if not gold:
+        raise InputError(
+            "underscores stand for the words of every sentence", path=settings.gold,
+            remedy="get the text from where the treebank says",
+        )  # fmt: skip
+    if _text(gold) != _text(system):
+        raise InputError(
+            f"a {WITHHELD} in one of the files is part of another sentence in the other",
+            path=settings.system, remedy="take such sentences out of both",
+        )  # fmt: skip
     figures = score(gold, system)
+    if left_out := len(every[0]) - len(gold):
+        figures["left_out"] = {WITHHELD: left_out}
+        warn(f"left out, a {WITHHELD}: {left_out:,} of gold's")
     counts = by_sentence(gold, system)
     if counts is not None:
         figures["intervals"] = intervals(counts)
@@ -236,7 +251,7 @@ def _require_same_text(
     Raises:
         InputError: they are.
     """
-    texts = ["".join(map(_characters, trees)) for trees in (gold, system)]
+    texts = [_text(gold), _text(system)]
     if texts[0] == texts[1]:
         return
     at = next(n for n, (one, two) in enumerate(zip_longest(*texts)) if one != two)
@@ -248,6 +263,10 @@ def _require_same_text(
         path=str(settings.system), line=place.line, sentence_id=place.name and place.name[:100],
         remedy="parse the same sentences in the same order; only words and spaces may be cut otherwise",
     )  # fmt: skip
+
+
+def _text(trees: Sequence[DependencyTree]) -> str:
+    return "".join(map(_characters, trees))
 
 
 def _characters(tree: DependencyTree) -> str:

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from contextlib import closing
 
 from pipeline.core.errors import ModelError
-from pipeline.models.writers.kept import Kept
+from pipeline.models.writers.kept import KeptAnswers
 from pipeline.models.writers.protocol import (
-    Answer,
     Answering,
     Prompt,
     Scoring,
     TextScore,
+    WrittenAnswer,
     question_of,
     text_question_of,
 )
@@ -63,7 +63,7 @@ class KeepingWriter:
         share: counts empty ones, over all units of a run.
     """
 
-    def __init__(self, writer: Answering, kept: Kept, share: EmptyShare) -> None:
+    def __init__(self, writer: Answering, kept: KeptAnswers, share: EmptyShare) -> None:
         self._writer, self._kept, self._share = writer, kept, share
 
     def complete(self, prompts: Sequence[Prompt]) -> list[str | None]:
@@ -74,11 +74,11 @@ class KeepingWriter:
         """
         return [answer.text for answer in self.answered(prompts)]
 
-    def answered(self, prompts: Sequence[Prompt]) -> list[Answer]:
+    def answered(self, prompts: Sequence[Prompt]) -> list[WrittenAnswer]:
         """As ``complete``, with how each answer began."""
         writer, kept, share = self._writer, self._kept, self._share
         questions = [question_of(writer.model, writer.sampling, prompt) for prompt in prompts]
-        found: dict[str, Answer] = {}
+        found: dict[str, WrittenAnswer] = {}
         missing: dict[str, Prompt] = {}
         for question, prompt in zip(questions, prompts, strict=True):
             answer = kept.answer(question)
@@ -106,7 +106,7 @@ class KeepingScorer:
         share: counts those that did not come, over all units of a run.
     """
 
-    def __init__(self, scorer: Scoring, kept: Kept, share: EmptyShare) -> None:
+    def __init__(self, scorer: Scoring, kept: KeptAnswers, share: EmptyShare) -> None:
         self._scorer, self._kept, self._share = scorer, kept, share
 
     def scored(self, texts: Sequence[str]) -> list[TextScore | None]:

@@ -17,7 +17,7 @@ from pipeline.core.documents import parse_json
 from pipeline.core.errors import InputError
 from pipeline.core.files import write_text, writing
 from pipeline.core.parquet import COMPLETIONS, RECORDS
-from pipeline.models.writers.protocol import Answer, Begun, TextScore
+from pipeline.models.writers.protocol import Begun, TextScore, WrittenAnswer
 
 
 class KeptScore(TypedDict):
@@ -37,7 +37,7 @@ class KeptLine(TypedDict):
     score: NotRequired[KeptScore | None]
 
 
-class Kept:
+class KeptAnswers:
     """What was answered, by what was asked.
 
     Args:
@@ -52,7 +52,7 @@ class Kept:
         self._file: IO[str] | None = None
 
     @classmethod
-    def going_on(cls, path: Path) -> "Kept":
+    def going_on(cls, path: Path) -> "KeptAnswers":
         """What a file has, or nothing where there is none, with new lines appended to it.
 
         Raises:
@@ -61,7 +61,7 @@ class Kept:
         return cls(_lines_of(path) if path.exists() else [], path)
 
     @classmethod
-    def earlier(cls, place: Path) -> "Kept":
+    def earlier(cls, place: Path) -> "KeptAnswers":
         """What an earlier output has, a folder, or a file of completions.
 
         Raises:
@@ -80,12 +80,12 @@ class Kept:
         """Whether a line is kept for a question, be it that nothing came."""
         return question in self._lines
 
-    def answer(self, question: str) -> Answer | None:
+    def answer(self, question: str) -> WrittenAnswer | None:
         """The answer to a prompt, if one is kept."""
         line = self._line(question)
         if line is None or "completion" not in line:
             return None
-        return Answer(line["completion"], line.get("begun", "chat"), line.get("reason", ""))
+        return WrittenAnswer(line["completion"], line.get("begun", "chat"), line.get("reason", ""))
 
     def score(self, question: str) -> TextScore | None:
         """The score of a text, if one is kept and came."""
@@ -93,7 +93,7 @@ class Kept:
         found = line.get("score") if line else None
         return TextScore(**found) if found else None
 
-    def add_answer(self, question: str, answer: Answer) -> None:
+    def add_answer(self, question: str, answer: WrittenAnswer) -> None:
         """Keep an answer; it is in the file when this returns."""
         line: KeptLine = {
             "question": question, "completion": answer.text, "begun": answer.begun,

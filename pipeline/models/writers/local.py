@@ -15,11 +15,11 @@ from pipeline.models.loading import length_limit
 from pipeline.models.sampling import draw, uniform
 from pipeline.models.tokenizers import token_batch
 from pipeline.models.writers.protocol import (
-    Answer,
     Answering,
     Begun,
     Prompt,
     Sampling,
+    WrittenAnswer,
     completions,
 )
 from pipeline.models.writers.rendering import chats, rendered
@@ -75,7 +75,7 @@ class LocalWriter(Answering):
         """See ``Writer``; nothing comes of a prompt that is too long."""
         return completions(self, prompts)
 
-    def answers(self, prompts: Sequence[Prompt]) -> Generator[tuple[int, Answer]]:
+    def answers(self, prompts: Sequence[Prompt]) -> Generator[tuple[int, WrittenAnswer]]:
         """See ``Answering``."""
         chat = self._begun == "templated"
         # A template brings the tokens with which a text begins; without one the tokenizer does.
@@ -87,7 +87,7 @@ class LocalWriter(Answering):
         fitting = []
         for place, prompt in enumerate(prompts):
             if lengths[place] + prompt.tokens > self._limit:
-                yield place, Answer(None, self._begun, TOO_LONG)
+                yield place, WrittenAnswer(None, self._begun, TOO_LONG)
             else:
                 fitting.append(place)
         fitting.sort(key=lambda place: (prompts[place].tokens, lengths[place], place))
@@ -97,7 +97,7 @@ class LocalWriter(Answering):
                 [prompts[place] for place in places], [ids[place]["input_ids"] for place in places]
             )
             for place, text in zip(places, texts, strict=True):
-                yield place, Answer(text, self._begun)
+                yield place, WrittenAnswer(text, self._begun)
 
     @torch.inference_mode()
     def _written(self, prompts: Sequence[Prompt], ids: Sequence[Sequence[int]]) -> list[str]:

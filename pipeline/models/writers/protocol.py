@@ -45,7 +45,7 @@ class Sampling:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class WrittenAnswer:
     """What a language model answered.
 
     Attributes:
@@ -90,7 +90,7 @@ class Answering(Protocol):
     def sampling(self) -> Sampling:
         """How it chooses tokens."""
 
-    def answers(self, prompts: Sequence[Prompt]) -> Generator[tuple[int, Answer]]:
+    def answers(self, prompts: Sequence[Prompt]) -> Generator[tuple[int, WrittenAnswer]]:
         """The place of a prompt among ``prompts``, and its answer; in the order in which answers come."""
 
 

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 
 from pipeline.core.errors import InputError
-from pipeline.models.writers.kept import Kept
+from pipeline.models.writers.kept import KeptAnswers
 from pipeline.models.writers.protocol import (
-    Answer,
     Prompt,
     Sampling,
     TextScore,
+    WrittenAnswer,
     question_of,
     text_question_of,
 )
@@ -23,7 +23,7 @@ class ReplayWriter:
         sampling: as of then.
     """
 
-    def __init__(self, kept: Kept, model: str, sampling: Sampling) -> None:
+    def __init__(self, kept: KeptAnswers, model: str, sampling: Sampling) -> None:
         self._kept, self._model, self._sampling = kept, model, sampling
 
     def complete(self, prompts: Sequence[Prompt]) -> list[str | None]:
@@ -34,7 +34,7 @@ class ReplayWriter:
         """
         return [answer.text for answer in self.answered(prompts)]
 
-    def answered(self, prompts: Sequence[Prompt]) -> list[Answer]:
+    def answered(self, prompts: Sequence[Prompt]) -> list[WrittenAnswer]:
         """As ``complete``, with how each answer began."""
         found = []
         for prompt in prompts:

@@ -20,11 +20,11 @@ from pipeline.core.console import one_line
 from pipeline.core.errors import ModelError, SettingsError
 from pipeline.models.writers.address import base_address, require_near
 from pipeline.models.writers.protocol import (
-    Answer,
     Begun,
     Prompt,
     Sampling,
     TextScore,
+    WrittenAnswer,
     completions,
 )
 from pipeline.models.writers.rendering import chats, plain, rendered
@@ -129,7 +129,7 @@ class ServedWriter:
         """
         return completions(self, prompts)
 
-    def answers(self, prompts: Sequence[Prompt]) -> Generator[tuple[int, Answer]]:
+    def answers(self, prompts: Sequence[Prompt]) -> Generator[tuple[int, WrittenAnswer]]:
         """See ``Answering``; raises as ``complete``."""
         if prompts:
             begun = self.begun  # before there are several requests at once
@@ -206,12 +206,12 @@ class ServedWriter:
             return False
         return len(found) > 1
 
-    def _answer(self, prompt: Prompt, begun: Begun) -> Answer:
+    def _answer(self, prompt: Prompt, begun: Begun) -> WrittenAnswer:
         way: Begun = "chat" if begun in ("continued", "asked") and not prompt.begins else begun
         try:
-            return Answer(self._tried(partial(self._request, prompt, way), self._waits), way)
+            return WrittenAnswer(self._tried(partial(self._request, prompt, way), self._waits), way)
         except (_RefusedError, _MissingError) as error:
-            return Answer(None, way, str(error))
+            return WrittenAnswer(None, way, str(error))
 
     def _logprobs(self, text: str) -> list[float] | None:
         try:

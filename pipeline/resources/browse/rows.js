@@ -19,12 +19,8 @@ conjoin.sentence = function (row) {
   const paragraph = element("p", { class: "sentence", dir: "auto" });
   const spans = row.conjuncts.length ? row.conjuncts : row.reference ? [row.reference] : [];
   const names = spans.map((_, index) => (index === 0 ? "reference" : "fill"));
+  const text = (start, end) => row.pieces.slice(start, end).join("");
   let at = 0;
-  const plain = (end) => {
-    if (at < end) paragraph.append(row.words.slice(at, end).join(" "));
-    at = Math.max(at, end);
-  };
-  const space = () => { if (at > 0) paragraph.append(" "); };
   const marks = spans.map(([start, end], index) => ({
     start, end, class: index === 0 ? "conjunct first" : "conjunct second", name: names[index],
   }));
@@ -34,15 +30,13 @@ conjoin.sentence = function (row) {
   marks.sort((a, b) => a.start - b.start);
   for (const mark of marks) {
     if (mark.start < at || mark.end > row.words.length) continue;  // damaged: `conjoin validate` tells
-    if (mark.start > at) space();
-    plain(mark.start);
-    space();
-    const words = row.words.slice(mark.start, mark.end).join(" ");
-    paragraph.append(element("span", { class: mark.class, role: "group", "aria-label": mark.name }, words));
+    if (at < mark.start) paragraph.append(text(at, mark.start));
+    const inside = text(mark.start, mark.end);
+    if (inside.startsWith(" ")) paragraph.append(" ");  // what is marked begins with its first word
+    paragraph.append(element("span", { class: mark.class, role: "group", "aria-label": mark.name }, inside.replace(/^ /, "")));
     at = mark.end;
   }
-  if (at < row.words.length) space();
-  plain(row.words.length);
+  if (at < row.pieces.length) paragraph.append(text(at, row.pieces.length));
   return paragraph;
 };
 

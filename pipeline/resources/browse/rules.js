@@ -62,7 +62,7 @@ conjoin.matches = function (row, view) {
   if (view.fill_max !== null && row.fill_words > view.fill_max) return false;
   if (view.words_min !== null && row.words.length < view.words_min) return false;
   if (view.words_max !== null && row.words.length > view.words_max) return false;
-  return conjoin.lower(row.words.join(" ")).includes(conjoin.lower(view.q));
+  return conjoin.lower(row.text).includes(conjoin.lower(view.q));
 };
 
 conjoin.answer = function (rows, bins, view) {

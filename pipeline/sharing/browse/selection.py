@@ -88,7 +88,7 @@ def _filters(view: View) -> tuple[list[str], list[str]]:
         if bound is not None:
             where.append(f"sentence_words {sign} {bound}")
     if view.q:
-        where.append(f"contains(lower(array_to_string(words, ' ')), lower({quoted(view.q)}))")
+        where.append(f"contains(lower(text), lower({quoted(view.q)}))")
     return line, where
 
 

@@ -8,10 +8,13 @@ do, and is freed at the end. What a reader types reaches SQL as a parameter, nev
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any, Literal
 
 import duckdb
+import pyarrow as pa
+from duckdb.func import PythonUDFType
 from pydantic import BaseModel, ConfigDict, Field
 
 from pipeline.core.errors import InputError
@@ -19,15 +22,17 @@ from pipeline.core.schema import CANDIDATES
 from pipeline.corpus.engine import columns_of, engine, quoted, rows_of
 from pipeline.corpus.layout import Shards
 from pipeline.corpus.rows import generations
+from pipeline.text.columns import natural_texts
+from pipeline.text.natural import readable
 
 
 @contextmanager
 def corpus_table(shards: Shards) -> Iterator[duckdb.DuckDBPyConnection]:
     """A database with the table ``corpus.rows``: usable candidates, then rejects, as in the files.
 
-    Beside the files' columns a row has ``number`` (its place in that order, from 0), ``text`` (its
-    words in lower case), ``word`` and ``coordinator_word`` (the coordinator, as written and in lower
-    case; null without one), ``fill_words``, ``sentence_words``, ``reason`` (null if usable),
+    Beside the files' columns a row has ``number`` (its place in that order, from 0), ``text`` (made of
+    its words where the file has none), ``word`` and ``coordinator_word`` (the coordinator, as written and
+    in lower case; null without one), ``fill_words``, ``sentence_words``, ``reason`` (null if usable),
     ``value`` (what δ is held against: exp(score)) and ``judged`` (whether δ judges it: all usable).
     What may not be null but is, is empty there, a label ``(none)`` and a licence ``unknown``.
 
@@ -56,9 +61,18 @@ def corpus_table(shards: Shards) -> Iterator[duckdb.DuckDBPyConnection]:
         if "donor" in names:
             middle = "coalesce(middle_donors, [])" if "middle_donors" in names else "[]"
             donors = f"CASE WHEN donor IS NULL THEN [] ELSE list_append({middle}, donor) END"
-        table = _TABLE.format(rows=rows_of(shards), generation=generation, donors=donors)
+        database.create_function(
+            "natural_text", _natural_text, [duckdb.list_type(str)], str, type=PythonUDFType.ARROW
+        )
+        made = "natural_text(words)"
+        text = f"coalesce(text, {made})" if "text" in names else made
+        table = _TABLE.format(rows=rows_of(shards), generation=generation, donors=donors, text=text)
         database.execute(table, {"only": only})
         yield database
+
+
+def _natural_text(words: pa.ChunkedArray) -> pa.StringArray:
+    return natural_texts(words.combine_chunks())
 
 
 def keep_sample(database: duckdb.DuckDBPyConnection, size: int, seed: int) -> None:
@@ -85,7 +99,7 @@ _DRAW = "md5($seed || ' ' || candidate_id), number"  # a draw that does not depe
 _TABLE = r"""
 CREATE TABLE corpus.rows AS SELECT
     row_number() OVER () - 1 AS number, candidate_id, sentence_id, words,
-    lower(array_to_string(words, ' ')) AS text, coordinator,
+    {text} AS text, coordinator,
     CASE WHEN coordinator >= 0 THEN words[coordinator::BIGINT + 1] END AS word,
     lower(word) AS coordinator_word, conjuncts, reference, label, fill,
     CASE WHEN len(conjuncts) > 1 THEN conjuncts[-1]['end']::BIGINT - conjuncts[-1]['start']
@@ -128,7 +142,7 @@ class View(BaseModel):
         reason: reasons of rejects; none: any. Usable candidates have none and are not asked.
         fill_min, fill_max: bounds of the words of the fill, both included.
         words_min, words_max: the same of the sentence.
-        q: text that the sentence must contain, in any case; nothing in it has a special meaning.
+        q: what ``text`` must contain, in any case; nothing in it has a special meaning.
         sort: ``order``: as in the corpus; by ``score`` or ``value`` (what δ is held against), with
             ``-`` the highest first; rows without one come last, equal ones in the corpus's order.
         keep: all rows, or of those that δ judges the ones that reach it (``above``) or not.
@@ -160,14 +174,15 @@ def bin_of(value: float | None, top: float) -> int | None:
 
 
 COLUMNS = {
-    "number": "number", "id": "candidate_id", "sentence": "sentence_id", "words": "words",
+    "number": "number", "id": "candidate_id", "sentence": "sentence_id", "words": "words", "text": "text",
     "coordinator": "coordinator", "word": "word", "conjuncts": "conjuncts", "reference": "reference",
     "label": "label", "fill": "fill", "fill_words": "fill_words", "score": "score",
     "append": "score_append", "prepend": "score_prepend", "value": "value", "judged": "judged",
     "reason": "reason", "license": "license", "donors": "donors", "generation": "generation",
 }  # fmt: skip
 """What the page gets of a row: its name there, and the column. Spans are ``[start, end]``; donors,
-of the conjuncts in their order, are ``{sentence, span}``."""
+of the conjuncts in their order, are ``{sentence, span}``. Besides it gets ``pieces``: the words as text
+to be read, each with the blank before it, if there is one."""
 
 _BIN = "CASE WHEN value IS NOT NULL THEN least($bins, floor(value * $bins / $top))::INTEGER END"
 """``bin_of`` in SQL, whose ``least`` leaves nulls out of account."""
@@ -289,6 +304,7 @@ def rows_by_number(
     return [
         {
             **row,
+            "pieces": _pieces(row["words"]),
             "conjuncts": [_ends(span) for span in row["conjuncts"]],
             "reference": _ends(row["reference"]),
             "donors": [
@@ -297,6 +313,12 @@ def rows_by_number(
         }
         for row in rows
     ]
+
+
+def _pieces(words: Sequence[str]) -> list[str]:
+    natural = readable(words)
+    bounds = pairwise([0, *(end for _, end in natural.offsets)])
+    return [natural.text[begin:end] for begin, end in bounds]
 
 
 def _where(view: View) -> tuple[str, dict[str, Any]]:
@@ -319,7 +341,7 @@ def _where(view: View) -> tuple[str, dict[str, Any]]:
                 parts.append(f"{column} {sign} ${name}_{end}")
                 values[f"{name}_{end}"] = bound
     if view.q:
-        parts.append("contains(text, lower($q))")
+        parts.append("contains(lower(text), lower($q))")
         values["q"] = view.q
     return " AND ".join(parts), values
 

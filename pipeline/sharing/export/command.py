@@ -25,7 +25,7 @@ STDOUT = Path("-")
 def run(settings: ExportSettings) -> None:
     """Write what is there into ``settings.out``, whole or not at all, or to standard output.
 
-    With ``overwrite`` an earlier export that stands there is replaced, and nothing else.
+    With ``overwrite`` what begins as an earlier export does is replaced, and nothing else.
 
     Raises:
         InputError: there is nothing to write, or it is damaged or without text; ``out`` is part of the
@@ -84,7 +84,9 @@ class _Seen:
 
 
 def _earlier(settings: ExportSettings, form: Format, there: Path) -> Listed:
-    """The files of an earlier export.
+    """The files of what is an earlier export by its beginning.
+
+    There is no record: the formats are other programs', and have no room for one.
 
     Raises:
         InputError: there is one, and nobody said that it may be replaced.
@@ -92,7 +94,7 @@ def _earlier(settings: ExportSettings, form: Format, there: Path) -> Listed:
     found = form.earlier(there, FORMATS.values())
     if found is not None and not settings.overwrite:
         raise InputError(
-            "an earlier export stands there", path=settings.out,
+            "what begins as an earlier export stands there", path=settings.out,
             remedy="replace it with --overwrite, or choose another --out",
         )  # fmt: skip
     return found

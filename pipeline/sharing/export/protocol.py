@@ -71,7 +71,7 @@ class Format(Protocol):
         """
 
     def earlier(self, out: Path, formats: "Iterable[Format]") -> Listed:
-        """The files of an earlier export that stands at ``out``; None where none does.
+        """The files of what begins as an earlier export at ``out``; None where none does.
 
         Args:
             out: a file that is not empty, or a folder.

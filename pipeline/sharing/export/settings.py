@@ -38,7 +38,9 @@ class ExportSettings(PlaceSettings):
     out: Path = Field(
         description="File to write, for brat a folder; '-' writes text formats to standard output."
     )
-    overwrite: bool = Field(False, description="Replace an earlier export that stands there.")
+    overwrite: bool = Field(
+        False, description="Replace what stands there if it begins as an export does."
+    )
     own_use: bool = Field(False, description=OWN_USE_HELP)
     limit: int | None = Field(
         None, ge=1, description="Only the first so many candidates or sentences."

@@ -37,12 +37,12 @@ def _describe(name: str, checkpoint: Checkpoint, place: Path | None = None) -> N
     place = place or _FOLDER / name
     hub, package = checkpoint.hub, checkpoint.package
     there = (place / CHECKPOINT_RECORD).is_file()
-    say(f"{name}: {hub.name}")
+    say(f"{name}: {hub.name if hub else package.name}")
     say(f"  what            {checkpoint.what}")
     say(f"  use             {checkpoint.use}")
     say(f"  may have read   {checkpoint.read}")
     say(f"  licence         {_licences(checkpoint)}")
-    say(f"  hub             {hub.name}@{hub.revision}")
+    say(f"  hub             {f'{hub.name}@{hub.revision}' if hub else 'has other weights'}")
     say(f"  package         {package.name}=={package.version}, SHA-256 {package.sha256}")
     say(
         f"  here            {place}"
