@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from pipeline.core.annotation import Annotation
+from pipeline.core.candidates import SERVED
 from pipeline.core.console import tell
 from pipeline.core.errors import SettingsError
 from pipeline.core.settings import shown_place
@@ -85,7 +86,7 @@ class ProposedInfilling(SpanSource):
     def model(self) -> str:
         """Its name at the server, whose address does not matter."""
         place = Path(self._name)
-        return f"served:{shown_place(place) if place.is_absolute() else self._name}"
+        return f"{SERVED}{shown_place(place) if place.is_absolute() else self._name}"
 
     def annotation_of_model(self) -> Annotation:
         """Taken to be nothing, as of any model from elsewhere."""

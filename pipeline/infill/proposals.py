@@ -29,7 +29,7 @@ from pipeline.text.natural import split_words
 BEYOND = "not among the best proposals"
 LONGER = "longer than three times the reference"
 NO_ANSWER = "no completion"
-NO_SCORE = "no score"
+NO_LOGPROBS = "no log-probabilities"
 SHORTER = "shorter than a third of the reference"
 
 _SHOWN = 3  # words of what follows the blank, by which it is recognised
@@ -182,7 +182,7 @@ def rank_by_texts(
             means = [_mean(known[each.before], known[_filled(each, text)]) for each in around]
             values = [torch.tensor(each, dtype=torch.float64) for each in means if each is not None]
             if len(values) < parts:
-                return Fill(text, reason=NO_SCORE)
+                return Fill(text, reason=NO_LOGPROBS)
             joint = float(request.synchronizer.combined(*values))
             return Fill(text, joint, means[0], means[1] if parts == 2 else None)
 

@@ -16,7 +16,7 @@ from pipeline.infill.proposals import (
     BEYOND,
     LONGER,
     NO_ANSWER,
-    NO_SCORE,
+    NO_LOGPROBS,
     SHORTER,
     cut_out,
     propose,
@@ -224,7 +224,7 @@ def test_what_has_no_score_has_a_reason() -> None:
             ]
 
         ((fill,),) = rank_by_texts(scored, request)([(REFERENCE, ["a cat"])])
-        assert fill == Fill("a cat", reason=NO_SCORE)
+        assert fill == Fill("a cat", reason=NO_LOGPROBS)
     (alone,) = rank_by_texts(lambda texts: [TextScore(-1.0, len(t.split())) for t in texts],
                              InfillRequest(sync=False))([(REFERENCE, ["a cat"])])  # fmt: skip
     assert alone[0].score_prepend is None
