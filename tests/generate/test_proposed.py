@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from served_stub import Body, Reply, chat, completion, refusal, serving
@@ -141,6 +142,19 @@ def test_a_killed_unit_asks_only_for_what_is_missing(corpus: Path, tmp_path: Pat
         assert len(stub.requests) == every - (lines - 1)
     assert shards(out) == shards(whole)
     assert answers(out) == answers(whole)
+
+
+def test_two_workers_ask_one_server(corpus: Path, tmp_path: Path, forks: Any) -> None:
+    """Their folder is that of one, answers included."""
+    alone, out, log = tmp_path / "alone", tmp_path / "out", tmp_path / "log"
+    with serving(model) as stub:
+        run(settings(corpus, served=stub.address, unit=4, out=alone))
+        launcher = forks.launch(
+            settings(corpus, served=stub.address, unit=4, processes=2, out=out), log
+        )
+        assert forks.end(launcher) == 0, log.read_text()
+    assert shards(out) == shards(alone)
+    assert answers(out) == answers(alone)
 
 
 def test_answers_of_another_plan_go(corpus: Path, tmp_path: Path) -> None:
