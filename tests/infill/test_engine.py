@@ -24,6 +24,7 @@ from pipeline.infill import Decoding, InfillRequest, T5Infiller, fill
 from pipeline.infill.base import NAN_LOGITS, make_twins
 from pipeline.infill.decoder import Lockstep, ModelLockstep
 from pipeline.infill.decoding import Limits, key_of
+from pipeline.infill.lockstep import TwinInputs
 from pipeline.infill.stepwise import top
 from pipeline.infill.synchronize import Synchronizer
 from pipeline.infill.t5_decoder import T5Lockstep, Weights, is_t5
@@ -91,6 +92,9 @@ def model(request: pytest.FixtureRequest, tokenizer: PreTrainedTokenizerBase) ->
         bias[[1, tokenizer.convert_tokens_to_ids("<extra_id_1>")]] = head.weight.std() * 4
         head.bias = torch.nn.Parameter(bias)
     return made.eval()
+
+
+SOURCE = TwinInputs(([5, 6, 1], [6, 5, 1]), Limits(1, 3), "s", 1)
 
 
 def infiller(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, kind: str) -> T5Infiller:
@@ -235,7 +239,7 @@ def test_own_layers_serve_the_family_and_nothing_else(
     model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase
 ) -> None:
     """T5, mT5 and UMT5 are decoded by own layers; a class of another name by its own modules."""
-    state = infiller(model, tokenizer, "greedy")._lockstep([[[5, 6, 1], [6, 5, 1]]])
+    state = infiller(model, tokenizer, "greedy")._lockstep([SOURCE])
     own = type(model).__name__ in {
         "T5ForConditionalGeneration", "MT5ForConditionalGeneration", "UMT5ForConditionalGeneration",
     }  # fmt: skip
@@ -276,7 +280,7 @@ def test_a_broken_hypothesis_harms_no_sibling(
 
     @torch.inference_mode()
     def states() -> tuple[torch.Tensor, torch.Tensor]:
-        state = infiller(model, tokenizer, "greedy")._lockstep([[[5, 6, 1], [6, 5, 1]]])
+        state = infiller(model, tokenizer, "greedy")._lockstep([SOURCE])
         state.start()
         state.widen(3)
         first = state.advance(torch.tensor([[7, 8, 9]]))

@@ -146,7 +146,7 @@ CASES: list[tuple[str, Callable[[Path], None], str]] = [
     ("bert", no_tokenizer, "has no tokenizer files"),
     ("bert", no_mask_token, "has no mask token"),
     ("t5", decoder_only, "is a gpt2, not an encoder-decoder LM; use lm causal"),
-    ("bert", decoder_only, "is a gpt2, not a masked LM; name a masked LM"),
+    ("bert", decoder_only, "is a gpt2, not a masked LM; use lm causal"),
     ("t5", encoder_only, "is a bert, not an encoder-decoder LM; use lm bert"),
     ("bert", encoder_decoder, "is a t5, not a masked LM; use lm t5"),
     ("t5", wordpieces_for_t5, "no sentinel tokens <extra_id_0>"),

@@ -176,7 +176,7 @@ CAUSAL = [
     (t5, "is a t5, not a causal LM; use lm t5"),
     (decoder, "is a bert, not a causal LM"),
     (few_words, "ids up to"),
-    (bodyless, "lacks 12 weights of a causal LM"),
+    (bodyless, "lacks 9 weights of a causal LM"),
     (several, "2 files .gguf here"),
 ]
 REFUSED = {"bert": MASKED, "t5": SEQ2SEQ, "causal": CAUSAL}
