@@ -12,6 +12,9 @@ HARVESTED = "harvested"
 LIKE_L = "like-L"
 """What settings say of what is drawn as often as a draw of L has it."""
 
+SERVED = "served:"
+"""How a run's ``model`` begins where one behind an address proposed the fills, before its name there."""
+
 _OWN, _RELEASED = "candidates-*.parquet", "data/train-*.parquet"
 """A corpus folder; a release folder, whose other splits and configurations are not candidates."""
 

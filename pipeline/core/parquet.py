@@ -28,6 +28,9 @@ LATER = frozenset(each.name for each in COLUMNS if each.since > 1)
 RECORDS = ".units"
 """Subfolder of a folder of shards with the commit records of its units."""
 
+COMPLETIONS = "completions"
+"""How the files there begin with what a language model behind an address answered, unit by unit."""
+
 _AT_ONCE = 2**16
 _ROW_GROUP = 4096
 """Rows that are read together: a worker that needs a part of a file reads little more than that."""

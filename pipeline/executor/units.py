@@ -21,7 +21,7 @@ from pipeline.core.documents import Count, check_form, read_json
 from pipeline.core.errors import InputError
 from pipeline.core.files import FileFacts, digest_of, half_written, write_json
 from pipeline.core.fingerprint import Fingerprint, Output, State
-from pipeline.core.parquet import MANIFEST, RECORDS, opened, write_rows
+from pipeline.core.parquet import COMPLETIONS, MANIFEST, RECORDS, opened, write_rows
 from pipeline.core.tally import Tally
 
 
@@ -143,6 +143,10 @@ class UnitFolder:
         """Commit record of a unit."""
         return self.folder / RECORDS / f"{self._name(index)}.json"
 
+    def answers(self, index: int) -> Path:
+        """File of what was answered for a unit, which outlives a run that is killed amid it."""
+        return self.folder / RECORDS / f"{COMPLETIONS}-{self._name(index)}.jsonl"
+
     def write(
         self,
         index: int,
@@ -200,7 +204,7 @@ class UnitFolder:
     def sweep(self) -> list[str]:
         """Remove files of another plan and half-written ones; returns their names. Only under the lock."""
         now = {self.path(kind, i) for i in range(self.count) for kind in self.schemas}
-        now |= {self.record(i) for i in range(self.count)}
+        now |= {place(i) for i in range(self.count) for place in (self.record, self.answers)}
         old = [path for path in self._files() if path not in now]
         for path in old:
             path.unlink()
@@ -289,3 +293,4 @@ class UnitFolder:
         records = self.folder / RECORDS  # where nobody else writes
         yield from (p for p in sorted(records.glob(".*.tmp")) if half_written(p))
         yield from sorted(records.glob("*-of-*.json"))
+        yield from sorted(records.glob(f"{COMPLETIONS}-*-of-*.jsonl"))

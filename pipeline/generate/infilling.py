@@ -45,15 +45,14 @@ def inputs_of(corpus: Path, trees: str, named: str | None = None) -> dict[str, A
     return parsed_inputs(corpus, named)
 
 
-class Infilling(ABC):
-    """A source of candidates in which a language model fills a gap beside a reference span.
+class SpanSource(ABC):
+    """A source of candidates in which something fills a gap beside a reference span.
 
     See ``sources.CandidateSource``; an item is a reference span in its sentence.
 
     Raises:
         InputError: no trees, no reference spans.
         SettingsError: a decoding that cannot give as many fills, or spans=given without a file.
-        ModelError: there is no such model, or it is not of its family.
     """
 
     called = "pairs"
@@ -63,10 +62,6 @@ class Infilling(ABC):
         self._settings, self._request = settings, request_of(settings)
         self._structures = structures_of(settings)
         self._plan = make_plan(settings)
-        self._where = locate_lm(settings.lm, settings.model, settings.corpus, settings.seed)
-        # Before any worker is launched.
-        self._tokenizer = check_language_model(settings.family, self._where)
-        FAMILIES[settings.family].check_request(self._tokenizer, self._request)
         self.sizes: Sequence[int] = self._plan.sizes
         inert = set() if settings.decoding == "sample" else {"temperature", "top_p"}
         if settings.decoding != "n-best" or not FAMILIES[settings.family].searches:
@@ -101,14 +96,18 @@ class Infilling(ABC):
             found["targets"] = sha256_of(self._settings.targets)
         return found
 
+    @abstractmethod
     def model(self) -> str:
         """The identity of the language model."""
-        return identity(self._where)
+
+    @abstractmethod
+    def annotation_of_model(self) -> Annotation:
+        """What people had annotated for the language model."""
 
     def annotation(self) -> Annotation:
         """That of the trees, of the language model, and of L where structures are drawn from it."""
         settings, trees = self._settings, self._plan.trees
-        parts = [*annotation_of_model(self._where)]
+        parts = [*self.annotation_of_model()]
         if isinstance(trees, GoldRows):
             parts += trees.annotation()
         else:
@@ -132,6 +131,10 @@ class Infilling(ABC):
     def load(self, device: torch.device) -> FillAll:
         """Load the language model; returns what fills references with it."""
 
+    def made_notes(self) -> dict[str, int]:
+        """Counts of what no row says, of what was filled since the last call."""
+        return {}
+
     def prepare(self, device: torch.device) -> Callable[[Sequence[Reference], OnBatch], Made]:
         """Load the language model; returns what makes the rows of references.
 
@@ -146,6 +149,30 @@ class Infilling(ABC):
                 return fill_all(some, on_batch if first else lambda _, read: on_batch(0, read))
 
             rows, cut = grown(references, fills_of, self._settings)
-            return list(chain.from_iterable(rows)), {CUT: cut}
+            return list(chain.from_iterable(rows)), {CUT: cut, **self.made_notes()}
 
         return make
+
+
+class Infilling(SpanSource):
+    """A source in which a language model that runs here fills the gap.
+
+    Raises:
+        InputError, SettingsError: as ``SpanSource``.
+        ModelError: there is no such model, or it is not of its family.
+    """
+
+    def __init__(self, settings: GenerateSettings) -> None:
+        super().__init__(settings)
+        self._where = locate_lm(settings.lm, settings.model, settings.corpus, settings.seed)
+        # Before any worker is launched.
+        self._tokenizer = check_language_model(settings.family, self._where)
+        FAMILIES[settings.family].check_request(self._tokenizer, self._request)
+
+    def model(self) -> str:
+        """The identity of the language model."""
+        return identity(self._where)
+
+    def annotation_of_model(self) -> Annotation:
+        """What people had annotated for it: nothing, unless it learned from trees."""
+        return annotation_of_model(self._where)

@@ -1,5 +1,6 @@
 """Settings of ``conjoin generate``."""
 
+import re
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -14,9 +15,12 @@ from pipeline.core.names import nearest
 from pipeline.core.settings import (
     DecodingSettings,
     DrawSize,
+    OnlyWith,
     SourceSettings,
+    only_for,
     trees_name,
 )
+from pipeline.models.writers.address import base_address
 
 PARSED, TREEBANK = "parsed", "treebank"
 """Trees of U without a name: those of ``preparse``, and the treebank's own."""
@@ -29,11 +33,39 @@ class GenerateSettings(SourceSettings, DecodingSettings):
     arguments: ClassVar[tuple[str, ...]] = ("corpus",)
     table: ClassVar[str] = "generations"
     variant_field: ClassVar[str | None] = "lm"
+    only_with: ClassVar[OnlyWith] = {
+        **DecodingSettings.only_with,
+        **only_for(("served", "replay"), ("lm", ("causal",))),
+        **only_for(("remote", "key_env"), ("served", ())),
+        "scorer": [("served", ()), ("replay", ())],
+    }
 
     lm: ModelName = Field("t5", description=f"Language model that fills: {MODEL_NAMES}.")
     model: str | None = Field(
         None,
-        description="Model folder or hub name; unset: CORPUS/models/LM/seed-SEED, which pretrain writes.",
+        description="Model folder or hub name; unset: CORPUS/models/LM/seed-SEED, which pretrain writes; "
+        "with --served or --replay its name at the server.",
+    )
+    served: str | None = Field(
+        None,
+        description="Address of an OpenAI-compatible server whose causal LM proposes fills, which are then "
+        "ranked, e.g. http://127.0.0.1:8000/v1.",
+    )
+    remote: bool = Field(
+        False, description="The server may be another machine, to which sentences are sent."
+    )
+    key_env: str | None = Field(
+        None,
+        description="Name of the environment variable with the server's key; unset: none is sent.",
+    )
+    scorer: str | None = Field(
+        None,
+        description="Folder or hub name of a causal LM that ranks the proposals here; unset: the server "
+        "does, if it gives log-probabilities of prompts, as vLLM.",
+    )
+    replay: Path | None = Field(
+        None,
+        description="Instead of --served: an earlier output, whose completions are kept, or their file.",
     )
     spans: Literal["constituents", "random", "given"] = Field(
         "constituents", description="How reference spans are chosen (§3.3)."
@@ -83,7 +115,7 @@ class GenerateSettings(SourceSettings, DecodingSettings):
         None,
         description="Folder for the shards; unset: CORPUS/candidates/LM-[no-]sync/seed-SEED, with "
         "-gold or -TREES-LABELLED, -sample or -n-best, -RANKING, -coordinators, -arity, -gap, -targets "
-        "after the former, attested- (attested-M- if M is not 16) before it.",
+        "after the former, attested- (attested-M- if M is not 16) or served- before it.",
     )
 
     @field_validator("coordinators")
@@ -103,6 +135,28 @@ class GenerateSettings(SourceSettings, DecodingSettings):
             if word != word.lower():
                 raise ValueError(f"{word!r}: coordinators are in lower case")
         return value
+
+    @field_validator("served")
+    @classmethod
+    def _served(cls, value: str | None) -> str | None:
+        return None if value is None else base_address(value)
+
+    @field_validator("key_env")
+    @classmethod
+    def _key_env(cls, value: str | None) -> str | None:
+        if value is not None and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", value):
+            # It may be the key itself, which a message would show.
+            raise SettingsError(
+                "--key-env takes the name of an environment variable",
+                remedy="put the key into a variable, and name that",
+            )
+        return value
+
+    @property
+    def proposes(self) -> bool:
+        """Whether a model behind an address proposes the fills, or once did."""
+        asked = self.served is not None or self.replay is not None
+        return asked and self.family == "causal"
 
     @field_validator("trees")
     @classmethod

@@ -10,6 +10,7 @@ from typing import Any
 
 from pipeline.generate.attested import AttestedInfilling
 from pipeline.generate.free_infilling import FreeInfilling
+from pipeline.generate.proposed import ProposedInfilling
 from pipeline.generate.settings import GenerateSettings
 from pipeline.sources.protocol import CandidateSource
 
@@ -20,9 +21,11 @@ SOURCES: dict[str, Callable[[GenerateSettings], CandidateSource[Any]]] = {
 
 
 def source_of(settings: GenerateSettings) -> CandidateSource[Any]:
-    """The source that ``settings.fills`` names.
+    """The source that ``settings.fills`` names, or that of a model behind an address.
 
     Raises:
         ConjoinError: of the source: its inputs or its model are missing, or settings do not go together.
     """
+    if settings.proposes:
+        return ProposedInfilling(settings)
     return SOURCES[settings.fills](settings)

@@ -34,7 +34,7 @@ _MAKING = RowMaking(
     algorithm=ALGORITHM,
     packages=("pyarrow", "tokenizers", "torch", "transformers"),
     shown=frozenset({"lm", "sync", "decoding", "spans", "seed"}),
-    covered=frozenset({"model", "given"}),
+    covered=frozenset({"model", "given", "served", "remote", "key_env", "scorer", "replay"}),
     check=_check,
     facts={"refine": 1},  # a setting that there is no more: finished candidates stay current
 )
@@ -49,7 +49,11 @@ def run(settings: GenerateSettings) -> None:
         ModelError: as ``require_varied``, when all is written.
     """
     out = settings.out or default_out(settings)
-    named = (settings.given, settings.targets, settings.model)
+    named = [settings.given, settings.targets, settings.scorer]
+    # A served model's name may look like a path here, and is none.
+    named += [] if settings.proposes else [settings.model]
+    if settings.replay is not None and settings.replay.resolve() != out.resolve():
+        named.append(settings.replay)
     inputs = [Path(each) for each in named if each]
     make_candidates(settings, source_of(settings), out, _MAKING, inputs)
 
@@ -60,6 +64,8 @@ def default_out(settings: GenerateSettings) -> Path:
     if settings.fills != "free":
         usual = settings.pool == GenerateSettings.model_fields["pool"].default
         kind = f"{settings.fills}-{kind}" if usual else f"{settings.fills}-{settings.pool}-{kind}"
+    elif settings.proposes:
+        kind = f"served-{kind}"
     if settings.trees == TREEBANK:
         kind += "-gold"
     elif settings.named is not None:

@@ -14,8 +14,9 @@ import torch
 
 from pipeline.core.types import Attested, Reference
 from pipeline.infill.base import NAN_LOGITS, EncodedReference, Fill, Infiller
-from pipeline.infill.decoding import Decoding, draw, key_of, uniform
+from pipeline.infill.decoding import Decoding, key_of
 from pipeline.infill.rankings.protocol import OptionScores, Ranking, ReferenceOptions
+from pipeline.models.sampling import draw, uniform
 from pipeline.text.natural import join_words
 
 _Encoded = TypeVar("_Encoded", bound=EncodedReference)

@@ -11,8 +11,9 @@ from torch import Tensor
 from pipeline.infill.base import Fill, Infiller
 from pipeline.infill.beam_search import BeamSearch
 from pipeline.infill.decoder import Lockstep
-from pipeline.infill.decoding import Limits, draw, uniform
+from pipeline.infill.decoding import Limits
 from pipeline.infill.stepwise import Chooser, Draw, top, write
+from pipeline.models.sampling import draw, uniform
 
 
 @dataclass(frozen=True, slots=True)

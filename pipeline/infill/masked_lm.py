@@ -18,8 +18,9 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from pipeline.core.types import Reference
 from pipeline.infill.base import NAN_LOGITS, TOO_LONG, EncodedReference, Fill, Infiller
 from pipeline.infill.batching import plan_batches
-from pipeline.infill.decoding import Trace, best_ranks, draw, key_of, uniform
+from pipeline.infill.decoding import Trace, best_ranks, key_of
 from pipeline.models.language_models import logits_at, positionwise_end
+from pipeline.models.sampling import draw, uniform
 from pipeline.models.tokenizers import padded, token_batch
 
 _TILE = 1024

@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 
 from pipeline.core.annotation import described, from_json
-from pipeline.core.candidates import HARVESTED
+from pipeline.core.candidates import HARVESTED, SERVED
 from pipeline.core.families import FAMILY_FACTS
 from pipeline.core.types import COLUMNS
 
@@ -17,10 +17,23 @@ TREEBANK = "treebank"
 
 
 def synchronized(manifest: Mapping[str, Any]) -> set[bool | None]:
-    """Whether the runs filled both contexts at once: yes, no, or (None) not recorded."""
-    every = (run.get("settings", {}) for run in manifest["generations"].values())
-    said = [settings.get("sync") for settings in every if settings.get("fills") != HARVESTED]
+    """Whether the runs filled both contexts at once: yes, no, or (None) not recorded, or in neither way."""
+    said = [
+        None if _proposed(run) else run.get("settings", {}).get("sync")
+        for run in manifest["generations"].values()
+        if run.get("settings", {}).get("fills") != HARVESTED
+    ]
     return {each if isinstance(each, bool) else None for each in said} or {None}
+
+
+def _proposed(run: Mapping[str, Any]) -> bool:
+    """Whether a model behind an address wrote a run's fills, one context at a time."""
+    return str(run.get("model")).startswith(SERVED)
+
+
+def proposed(manifest: Mapping[str, Any]) -> set[bool]:
+    """Whether the runs' fills were proposed in either context, and ranked in both."""
+    return {_proposed(run) for run in manifest["generations"].values()} or {False}
 
 
 def attested(manifest: Mapping[str, Any]) -> set[bool]:
@@ -47,6 +60,8 @@ def method(manifest: Mapping[str, Any]) -> str:
 
 
 def _infilling(manifest: Mapping[str, Any]) -> str:
+    if proposed(manifest) == {True}:
+        return "text-infilling by ranked proposals"
     found = synchronized(manifest)
     if found == {True}:
         return "synchronized text-infilling"
@@ -105,10 +120,17 @@ def said(what: str) -> dict[str, Any]:
 
 def meanings(manifest: Mapping[str, Any]) -> dict[str, str]:
     """Column → what it means in this release, in Markdown."""
-    found = synchronized(manifest)
-    way = (
-        "synchronized" if found == {True} else "not synchronized" if found == {False} else "either"
-    )
+    if proposed(manifest) == {True}:
+        way = "proposed"
+    else:
+        found = synchronized(manifest)
+        way = (
+            "synchronized"
+            if found == {True}
+            else "not synchronized"
+            if found == {False}
+            else "either"
+        )
     usual = {each.name: each.meaning for each in COLUMNS}
     scores: dict[str, str] = said("scores").get(way, {})
     natural: dict[str, str] = said("natural") if True in harvested(manifest) else {}

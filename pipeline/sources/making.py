@@ -28,7 +28,7 @@ from pipeline.executor import launch
 from pipeline.executor.run import Make, OnBatch, RunReport, run_units
 from pipeline.executor.units import UnitFolder, patterns_of, read_or_nothing, written_units
 from pipeline.sources import dry_run
-from pipeline.sources.protocol import SCHEMAS, CandidateSource, tables
+from pipeline.sources.protocol import SCHEMAS, AskingSource, CandidateSource, tables
 
 _OF_THE_RUN = {"processes", "out", "dry_run"}
 """Settings that change no row, and that the command in the manifest never shows."""
@@ -107,7 +107,11 @@ def make_candidates(
 
             def make(index: int, on_batch: OnBatch) -> None:
                 items, lacking = source.items(index)
+                if isinstance(source, AskingSource):
+                    source.keep_in(folder.answers(index))
                 rows, notes = rows_of(items, on_batch)
+                if isinstance(source, AskingSource):
+                    source.settle()
                 files = tables(rows)
                 refused = Counter(row["reason"] for row in files["rejects"])
                 tally = Tally(len(files["candidates"]), refused)

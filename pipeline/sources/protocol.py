@@ -1,7 +1,8 @@
 """What a source of candidates is, and the files that its rows go to (§3)."""
 
 from collections.abc import Callable, Mapping, Sequence, Set
-from typing import Any, Protocol, TypeVar
+from pathlib import Path
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import torch
 
@@ -61,6 +62,21 @@ class CandidateSource(Protocol[_Item]):
         self, device: torch.device
     ) -> Callable[[Sequence[_Item], OnBatch], tuple[Rows, Notes]]:
         """Load what is needed, once in each worker; returns what makes the rows of items, in order."""
+
+
+@runtime_checkable
+class AskingSource(Protocol):
+    """A source that asks a server, whose answers are kept beside a unit's record as they come."""
+
+    def keep_in(self, path: Path) -> None:
+        """Say, before a unit is made, which file has the answers that it got already, and takes the others.
+
+        Raises:
+            InputError: the file is damaged.
+        """
+
+    def settle(self) -> None:
+        """Leave in that file what the unit is made of, when its rows are known."""
 
 
 SCHEMAS = {"candidates": CANDIDATES, "rejects": REJECTS}

@@ -16,7 +16,7 @@ import torch
 
 from pipeline.core.errors import ModelError
 from pipeline.core.types import Sentence
-from pipeline.infill.decoding import uniform
+from pipeline.models.sampling import uniform
 from pipeline.models.words import WordEncoding
 
 E = TypeVar("E")

@@ -28,9 +28,10 @@ from pipeline.infill import (
     stepwise,
 )
 from pipeline.infill.base import make_twins
-from pipeline.infill.decoding import best_ranks, draw, uniform
+from pipeline.infill.decoding import best_ranks
 from pipeline.infill.synchronize import Synchronizer
 from pipeline.infill.t5_decoder import T5Lockstep
+from pipeline.models.sampling import draw, uniform
 
 SENTENCES = [
     ("the old man saw a small dog near the harbor", 0, 3),

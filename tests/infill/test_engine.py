@@ -23,11 +23,12 @@ from pipeline.core.types import Reference, Span
 from pipeline.infill import Decoding, InfillRequest, T5Infiller, fill
 from pipeline.infill.base import NAN_LOGITS, make_twins
 from pipeline.infill.decoder import Lockstep, ModelLockstep
-from pipeline.infill.decoding import Limits, draw, key_of, uniform
+from pipeline.infill.decoding import Limits, key_of
 from pipeline.infill.lockstep import TwinInputs
 from pipeline.infill.stepwise import top
 from pipeline.infill.synchronize import Synchronizer
 from pipeline.infill.t5_decoder import T5Lockstep, Weights, is_t5
+from pipeline.models.sampling import draw, uniform
 
 REFERENCES = [
     Reference(f"s{i}", tuple(text.split()), Span(start, end), "NP", "CC0")

@@ -1,8 +1,22 @@
-"""What a writer is: a language model that completes prompts, wherever it runs."""
+"""What a writer is: a language model that completes prompts, wherever it runs.
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol
+``local`` runs one here, ``served`` asks one behind an address, ``replay`` reads what either of them once
+answered. ``keeping`` keeps their answers as they come, in the file of ``kept``.
+"""
+
+from collections.abc import Generator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Literal, Protocol
+
+from pipeline.core.files import digest_of
+
+Begun = Literal["chat", "continued", "templated", "plain", "asked"]
+"""How the beginning of an answer reached the model.
+
+``chat``: there was none; ``continued``: as an assistant's message that the server goes on with;
+``templated``: in the model's chat template, which was filled in here; ``plain``: as a text without any
+template; ``asked``: at the end of the user's message, so that the model may or may not go on with it.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,11 +27,49 @@ class Prompt:
         user: the user's message.
         begins: what the model goes on with; "" where it begins the answer itself.
         seed: of the sample, where one is drawn: equal prompts with equal seeds have equal completions.
+        tokens: most tokens of the completion.
     """
 
     user: str
     begins: str = ""
     seed: int = 0
+    tokens: int = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How next tokens are chosen: drawn at a temperature from a nucleus; at temperature 0 the best."""
+
+    temperature: float = 0.0
+    top_p: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenAnswer:
+    """What a language model answered.
+
+    Attributes:
+        text: what follows ``Prompt.begins``; None where nothing came.
+        begun: how the beginning reached the model.
+        reason: why nothing came.
+    """
+
+    text: str | None
+    begun: Begun
+    reason: str = ""
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is not a word in it."""
+        return not (self.text or "").strip()
+
+
+@dataclass(frozen=True, slots=True)
+class TextScore:
+    """The sum of the log-probabilities of a text's tokens, and their number; the first token has none."""
+
+    total: float
+    tokens: int
 
 
 class Writer(Protocol):
@@ -25,3 +77,45 @@ class Writer(Protocol):
 
     def complete(self, prompts: Sequence[Prompt]) -> list[str | None]:
         """What follows ``begins`` in the answer to each prompt, in their order; None where nothing came."""
+
+
+class Answering(Protocol):
+    """A writer whose answers can be had one by one, as they come."""
+
+    @property
+    def model(self) -> str:
+        """What identifies the language model."""
+
+    @property
+    def sampling(self) -> Sampling:
+        """How it chooses tokens."""
+
+    def answers(self, prompts: Sequence[Prompt]) -> Generator[tuple[int, WrittenAnswer]]:
+        """The place of a prompt among ``prompts``, and its answer; in the order in which answers come."""
+
+
+class Scoring(Protocol):
+    """A language model that says how probable texts are."""
+
+    @property
+    def model(self) -> str:
+        """What identifies the language model."""
+
+    def scores(self, texts: Sequence[str]) -> Generator[tuple[int, TextScore | None]]:
+        """The place of a text among ``texts``, and its score, as they come; None where none came."""
+
+
+def completions(writer: Answering, prompts: Sequence[Prompt]) -> list[str | None]:
+    """What ``Writer.complete`` gives, of a writer whose answers come in any order."""
+    found = dict(writer.answers(prompts))
+    return [found[place].text for place in range(len(prompts))]
+
+
+def question_of(model: str, sampling: Sampling, prompt: Prompt) -> str:
+    """Hex SHA-256 of all that a completion depends on; the address of a server is no part of it."""
+    return digest_of([model, asdict(sampling), asdict(prompt)])
+
+
+def text_question_of(model: str, text: str) -> str:
+    """Hex SHA-256 of all that the score of a text depends on."""
+    return digest_of([model, text])

@@ -27,9 +27,9 @@ from pipeline.core.types import (
 from pipeline.infill import InfillRequest, load_ranker
 from pipeline.infill.attested_fills import fill_attested, parsed_pool
 from pipeline.infill.base import Fill
-from pipeline.infill.decoding import uniform
 from pipeline.infill.families.known import check_language_model, family_of_checkpoint
 from pipeline.models.loading import identity
+from pipeline.models.sampling import uniform
 from pipeline.tasks.augmentation import Labelled, Material, happens, needed_by
 from pipeline.tasks.coordination.examples import CoordinationExample
 

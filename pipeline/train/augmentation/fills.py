@@ -17,11 +17,11 @@ from torch import Tensor
 from pipeline.core.errors import ModelError
 from pipeline.core.files import digest_of
 from pipeline.core.types import COORDINATORS
-from pipeline.infill.decoding import draw, uniform
 from pipeline.infill.families.known import load_language_model
 from pipeline.models.language_models import logits_at, positionwise_end
 from pipeline.models.loading import identity, length_limit
 from pipeline.models.roles import words_fact
+from pipeline.models.sampling import draw, uniform
 from pipeline.models.tokenizers import cut_as_in_text, token_batch
 from pipeline.models.words import BATCH_TOKENS, EncodedSentence, WordEncoding
 from pipeline.tasks.augmentation import Material, needed_by

@@ -1,0 +1,130 @@
+"""A writer that keeps what it is told, and asks only for what is not kept."""
+
+from collections.abc import Sequence
+from contextlib import closing
+
+from pipeline.core.errors import ModelError
+from pipeline.models.writers.kept import KeptAnswers
+from pipeline.models.writers.protocol import (
+    Answering,
+    Prompt,
+    Scoring,
+    TextScore,
+    WrittenAnswer,
+    question_of,
+    text_question_of,
+)
+
+_FEWEST = 20
+"""Answers that a share is taken of; of fewer it says little."""
+
+_MOST_EMPTY = 0.5
+"""Share of answers that may be empty: beyond it the server or the prompt is at fault, not a sentence."""
+
+
+class EmptyShare:
+    """Counts answers, and ends a run most of whose are empty."""
+
+    def __init__(self) -> None:
+        self._all, self._empty, self._reason = 0, 0, ""
+
+    def add(self, *, empty: bool, reason: str = "") -> None:
+        """Count an answer.
+
+        Args:
+            empty: whether there was nothing in it.
+            reason: why, if it is known.
+        """
+        self._all += 1
+        self._empty += empty
+        self._reason = reason or self._reason
+
+    def require_few(self) -> None:
+        """Refuse to go on where more than half of the answers, of at least 20, are empty.
+
+        Raises:
+            ModelError: so it is.
+        """
+        if self._all >= _FEWEST and self._empty > _MOST_EMPTY * self._all:
+            last = f" (the last: {self._reason})" if self._reason else ""
+            raise ModelError(
+                f"{self._empty:,} of {self._all:,} completions came back empty{last}",
+                remedy="look at the server's log and at --model, and run the same command again: what "
+                "was answered is kept",
+            )
+
+
+class KeepingWriter:
+    """See the module.
+
+    Args:
+        writer: what is asked for completions.
+        kept: where they are looked up, and kept.
+        share: counts empty ones, over all units of a run.
+    """
+
+    def __init__(self, writer: Answering, kept: KeptAnswers, share: EmptyShare) -> None:
+        self._writer, self._kept, self._share = writer, kept, share
+
+    def complete(self, prompts: Sequence[Prompt]) -> list[str | None]:
+        """See ``Writer``; what did not come the last time is asked for again.
+
+        Raises:
+            ModelError: of the writer; or most completions are empty.
+        """
+        return [answer.text for answer in self.answered(prompts)]
+
+    def answered(self, prompts: Sequence[Prompt]) -> list[WrittenAnswer]:
+        """As ``complete``, with how each answer began."""
+        writer, kept, share = self._writer, self._kept, self._share
+        questions = [question_of(writer.model, writer.sampling, prompt) for prompt in prompts]
+        found: dict[str, WrittenAnswer] = {}
+        missing: dict[str, Prompt] = {}
+        for question, prompt in zip(questions, prompts, strict=True):
+            answer = kept.answer(question)
+            if answer is None or answer.text is None:
+                missing[question] = prompt
+            elif question not in found:
+                found[question] = answer
+                share.add(empty=answer.empty)
+        asked = list(missing)
+        with closing(writer.answers(list(missing.values()))) as answers:
+            for place, answer in answers:
+                kept.add_answer(asked[place], answer)
+                found[asked[place]] = answer
+                share.add(empty=answer.empty, reason=answer.reason)
+                share.require_few()
+        return [found[question] for question in questions]
+
+
+class KeepingScorer:
+    """The same of scores of texts.
+
+    Args:
+        scorer: what is asked for scores.
+        kept: where they are looked up, and kept.
+        share: counts those that did not come, over all units of a run.
+    """
+
+    def __init__(self, scorer: Scoring, kept: KeptAnswers, share: EmptyShare) -> None:
+        self._scorer, self._kept, self._share = scorer, kept, share
+
+    def scored(self, texts: Sequence[str]) -> list[TextScore | None]:
+        """The score of each text, in their order; None where none came.
+
+        Raises:
+            ModelError: of the scorer; or most scores did not come.
+        """
+        questions = {text: text_question_of(self._scorer.model, text) for text in texts}
+        found = {text: self._kept.score(question) for text, question in questions.items()}
+        missing = [text for text, score in found.items() if score is None]
+        for _ in range(len(found) - len(missing)):
+            self._share.add(empty=False)
+        with closing(self._scorer.scores(missing)) as scores:
+            for place, score in scores:
+                text = missing[place]
+                self._kept.add_score(questions[text], score)
+                found[text] = score
+                self._share.add(empty=score is None, reason="no log-probabilities")
+                self._share.require_few()
+        return [found[text] for text in texts]

@@ -1,0 +1,158 @@
+"""The file of what a language model answered: JSON lines, appended as answers come.
+
+A line has the digest of what was asked, ``question``, and either the ``completion`` (null where nothing
+came) and how the answer was ``begun``, or the ``score`` of a text. Where a run was killed the file may end in
+half a line, which is dropped; of lines for one question the last counts.
+"""
+
+import json
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import IO, NotRequired
+
+from typing_extensions import TypedDict
+
+from pipeline.core.documents import parse_json
+from pipeline.core.errors import InputError
+from pipeline.core.files import write_text, writing
+from pipeline.core.parquet import COMPLETIONS, RECORDS
+from pipeline.models.writers.protocol import Begun, TextScore, WrittenAnswer
+
+
+class KeptScore(TypedDict):
+    """A ``TextScore``."""
+
+    total: float
+    tokens: int
+
+
+class KeptLine(TypedDict):
+    """A line of the file."""
+
+    question: str
+    completion: NotRequired[str | None]
+    begun: NotRequired[Begun]
+    reason: NotRequired[str]
+    score: NotRequired[KeptScore | None]
+
+
+class KeptAnswers:
+    """What was answered, by what was asked.
+
+    Args:
+        lines: what is known already.
+        path: of the file that new lines go to; None: they are kept in memory alone.
+    """
+
+    def __init__(self, lines: Iterable[KeptLine] = (), path: Path | None = None) -> None:
+        self._lines = {line["question"]: line for line in lines}
+        self._wanted: dict[str, None] = {}
+        self._path = path
+        self._file: IO[str] | None = None
+
+    @classmethod
+    def going_on(cls, path: Path) -> "KeptAnswers":
+        """What a file has, or nothing where there is none, with new lines appended to it.
+
+        Raises:
+            InputError: a line is not as conjoin writes it.
+        """
+        return cls(_lines_of(path) if path.exists() else [], path)
+
+    @classmethod
+    def earlier(cls, place: Path) -> "KeptAnswers":
+        """What an earlier output has, a folder, or a file of completions.
+
+        Raises:
+            InputError: there are no completions, or a line is not as conjoin writes it.
+        """
+        inside = sorted((place / RECORDS).glob(f"{COMPLETIONS}-*.jsonl"))
+        files = inside if place.is_dir() else [place] if place.is_file() else []
+        if not files:
+            raise InputError(
+                "no completions are kept here", path=place,
+                remedy="name a folder that `conjoin generate --served` wrote, or a file of completions",
+            )  # fmt: skip
+        return cls(line for file in files for line in _lines_of(file))
+
+    def __contains__(self, question: str) -> bool:
+        """Whether a line is kept for a question, be it that nothing came."""
+        return question in self._lines
+
+    def answer(self, question: str) -> WrittenAnswer | None:
+        """The answer to a prompt, if one is kept."""
+        line = self._line(question)
+        if line is None or "completion" not in line:
+            return None
+        return WrittenAnswer(line["completion"], line.get("begun", "chat"), line.get("reason", ""))
+
+    def score(self, question: str) -> TextScore | None:
+        """The score of a text, if one is kept and came."""
+        line = self._line(question)
+        found = line.get("score") if line else None
+        return TextScore(**found) if found else None
+
+    def add_answer(self, question: str, answer: WrittenAnswer) -> None:
+        """Keep an answer; it is in the file when this returns."""
+        line: KeptLine = {
+            "question": question, "completion": answer.text, "begun": answer.begun,
+        }  # fmt: skip
+        if answer.reason:
+            line["reason"] = answer.reason
+        self._add(line)
+
+    def add_score(self, question: str, score: TextScore | None) -> None:
+        """Keep a score; it is in the file when this returns."""
+        found: KeptScore | None = (
+            {"total": score.total, "tokens": score.tokens} if score is not None else None
+        )
+        self._add({"question": question, "score": found})
+
+    def settle(self) -> None:
+        """Leave in the file what was asked for here, in that order: equal runs have equal files."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+        if self._path is not None:
+            lines = [self._lines[each] for each in self._wanted if each in self._lines]
+            write_text(self._path, "".join(map(_text, lines)))
+
+    def _line(self, question: str) -> KeptLine | None:
+        self._wanted[question] = None
+        return self._lines.get(question)
+
+    def _add(self, line: KeptLine) -> None:
+        self._lines[line["question"]] = line
+        if self._path is None:
+            return
+        with writing(self._path):
+            if self._file is None:
+                self._path.parent.mkdir(parents=True, exist_ok=True)
+                if self._path.exists():
+                    os.truncate(self._path, _whole(self._path.read_bytes()))
+                self._file = self._path.open("a", encoding="utf-8")
+            self._file.write(_text(line))
+            self._file.flush()
+
+
+def _text(line: KeptLine) -> str:
+    return json.dumps(line, ensure_ascii=False) + "\n"
+
+
+def _whole(content: bytes) -> int:
+    """Bytes of the whole lines at the beginning of a file."""
+    return content.rfind(b"\n") + 1
+
+
+def _lines_of(path: Path) -> list[KeptLine]:
+    remedy = "remove the file; what it had is asked for again"
+    content = path.read_bytes()
+    try:
+        text = content[: _whole(content)].decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError("not UTF-8", path=path, remedy=remedy) from error
+    return [
+        parse_json(line, KeptLine, path=path, line=number, remedy=remedy)
+        for number, line in enumerate(text.split("\n")[:-1], 1)
+    ]

@@ -1,0 +1,63 @@
+"""Completions of an earlier run, without its server."""
+
+from collections.abc import Sequence
+
+from pipeline.core.errors import InputError
+from pipeline.models.writers.kept import KeptAnswers
+from pipeline.models.writers.protocol import (
+    Prompt,
+    Sampling,
+    TextScore,
+    WrittenAnswer,
+    question_of,
+    text_question_of,
+)
+
+
+class ReplayWriter:
+    """What a model once answered to these very prompts.
+
+    Args:
+        kept: its answers.
+        model: the name under which it answered.
+        sampling: as of then.
+    """
+
+    def __init__(self, kept: KeptAnswers, model: str, sampling: Sampling) -> None:
+        self._kept, self._model, self._sampling = kept, model, sampling
+
+    def complete(self, prompts: Sequence[Prompt]) -> list[str | None]:
+        """See ``Writer``.
+
+        Raises:
+            InputError: one was never asked.
+        """
+        return [answer.text for answer in self.answered(prompts)]
+
+    def answered(self, prompts: Sequence[Prompt]) -> list[WrittenAnswer]:
+        """As ``complete``, with how each answer began."""
+        found = []
+        for prompt in prompts:
+            answer = self._kept.answer(question_of(self._model, self._sampling, prompt))
+            if answer is None:
+                raise _unknown("completion")
+            found.append(answer)
+        return found
+
+    def scored(self, texts: Sequence[str]) -> list[TextScore | None]:
+        """The score of each text, in their order; None where none came.
+
+        Raises:
+            InputError: one was never asked for.
+        """
+        questions = [text_question_of(self._model, text) for text in texts]
+        if not all(question in self._kept for question in questions):
+            raise _unknown("score of a text")
+        return [self._kept.score(question) for question in questions]
+
+
+def _unknown(what: str) -> InputError:
+    return InputError(
+        f"a {what} is needed that is not among those kept",
+        remedy="give the settings of the run that kept them: model, sampling, seed, sentences; or --served",
+    )

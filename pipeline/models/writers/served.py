@@ -1,0 +1,409 @@
+"""A language model behind an OpenAI-compatible address: vLLM, SGLang, llama.cpp, ``transformers serve``.
+
+What leaves this machine is the prompts, the name of the model, and the key of the variable that was named:
+the client by itself would take keys, organisation and headers from the environment, so requests keep only
+the headers listed here. How a server takes the beginning of an answer is tried once, on a short prompt,
+before anything else; so a wrong key or name ends a run at once.
+"""
+
+import math
+import os
+import threading
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from functools import cached_property, partial
+from typing import Any, TypeVar
+
+from transformers import PreTrainedTokenizerBase
+
+from pipeline.core.console import one_line
+from pipeline.core.errors import ModelError, SettingsError
+from pipeline.models.writers.address import base_address, require_near
+from pipeline.models.writers.protocol import (
+    Begun,
+    Prompt,
+    Sampling,
+    TextScore,
+    WrittenAnswer,
+    completions,
+)
+from pipeline.models.writers.rendering import chats, plain, rendered
+
+NO_KEY = "none"
+"""What is sent to servers that want no key; the client insists on one."""
+
+_SENT = frozenset(
+    {"accept", "accept-encoding", "connection", "content-length", "content-type", "host"}
+)
+"""Headers that may leave, beside the key's."""
+
+_TRIAL = Prompt("Write a sentence.", "The man saw a", tokens=16)
+_TRIAL_TEXT = "The man saw a dog near the harbor."
+
+_REFUSED = frozenset({400, 405, 413, 422, 501})
+"""Statuses of a server that does not want what was asked, and would not want it again."""
+
+_PASSING = frozenset({408, 409, 425, 429})
+"""Statuses of a server that may want it later; so are the others from 500 on."""
+
+_ENDING = {
+    401: ("wants a key, or another one (401)", "name the variable that has it with --key-env"),
+    403: ("does not let you in (403)", "look at what the key is for"),
+    404: (
+        "has no such page or model (404)",
+        "check --served, which often ends in /v1, and --model",
+    ),
+}
+"""Statuses that no other request would change, with what to do."""
+
+_LONGEST_PAUSE = 60.0  # seconds that a server may ask to wait
+
+_LONGEST = 160  # characters of what a server says
+
+_T = TypeVar("_T")
+_Item = TypeVar("_Item")
+
+
+class _RefusedError(Exception):
+    """The server does not want what was asked; says why."""
+
+
+class _MissingError(Exception):
+    """No answer came, or none that can be read; says why.
+
+    Attributes:
+        there: whether there is a server that said so.
+    """
+
+    def __init__(self, reason: str, *, there: bool) -> None:
+        super().__init__(reason)
+        self.there = there
+
+
+class ServedWriter:
+    """A language model at an address.
+
+    Args:
+        address: below which ``/chat/completions`` is; without a path, below /v1.
+        model: its name there.
+        sampling: how it chooses tokens.
+        remote: whether the address may be another machine's.
+        key_env: name of the environment variable with the key; None: no key is sent.
+        tokenizer: the model's, if it is at hand: its template begins answers where the server does not.
+        at_once: most requests under way.
+        timeout: seconds to wait for an answer.
+        waits: seconds before the second try, the third …; after the last try nothing came.
+
+    Raises:
+        SettingsError: the address is another machine's, or no address; the variable is not set; or there
+            is no client.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        model: str,
+        sampling: Sampling,
+        *,
+        remote: bool = False,
+        key_env: str | None = None,
+        tokenizer: PreTrainedTokenizerBase | None = None,
+        at_once: int = 16,
+        timeout: float = 300.0,
+        waits: Sequence[float] = (1.0, 4.0, 16.0),
+    ) -> None:
+        self.model, self.sampling = model, sampling
+        self._address = base_address(address)
+        require_near(self._address, remote=remote)
+        self._key = _key(key_env)
+        self._tokenizer = tokenizer if tokenizer is not None and chats(tokenizer) else None
+        self._at_once, self._waits = at_once, tuple(waits)
+        self._stopped = threading.Event()
+        self._client = _client(self._address, self._key, timeout, remote=remote)
+
+    def complete(self, prompts: Sequence[Prompt]) -> list[str | None]:
+        """See ``Writer``.
+
+        Raises:
+            ModelError: the server does not answer at all, refuses key or model, or is no such server.
+        """
+        return completions(self, prompts)
+
+    def answers(self, prompts: Sequence[Prompt]) -> Generator[tuple[int, WrittenAnswer]]:
+        """See ``Answering``; raises as ``complete``."""
+        if prompts:
+            begun = self.begun  # before there are several requests at once
+            yield from self._all(partial(self._answer, begun=begun), prompts)
+
+    @cached_property
+    def begun(self) -> Begun:
+        """How the beginning of an answer reaches this model: the first way that the server takes.
+
+        Raises:
+            ModelError: it takes none; or as ``complete``.
+        """
+        ways: list[Begun] = ["continued", "asked", "plain"]
+        if self._tokenizer is not None:
+            ways.insert(1, "templated")
+        refused, waits = "", self._waits
+        for way in ways:
+            try:
+                self._tried(partial(self._request, _TRIAL, way), waits)
+            except _RefusedError as error:
+                refused = refused or str(error)
+            except _MissingError as error:
+                if not error.there:
+                    raise self._error(
+                        f"does not answer: {error}", "start it, or check --served"
+                    ) from None
+                # Some fail where a model has no template.
+                refused, waits = refused or str(error), ()
+            else:
+                return way
+        raise self._error(f"refuses every form of a prompt: {refused}", "check --model and its log")
+
+    def require_logprobs(self) -> None:
+        """Refuse a server that does not really say how probable the tokens of a prompt are.
+
+        ``transformers serve`` takes the question, and does not answer it.
+
+        Raises:
+            ModelError: so it is; or as ``complete``.
+        """
+        if not self._gives_logprobs:
+            raise self._error(
+                "does not give log-probabilities of a prompt's tokens, by which proposals are ranked",
+                "name a local causal LM to rank them, --scorer FOLDER, or serve the model with vLLM",
+            )
+
+    def prompt_logprobs(self, texts: Sequence[str]) -> list[list[float] | None]:
+        """Log-probabilities of the tokens of each text but the first; None where none came.
+
+        Raises:
+            ModelError: as ``require_logprobs``.
+        """
+        self.require_logprobs()
+        found = dict(self._all(self._logprobs, texts))
+        return [found[place] for place in range(len(texts))]
+
+    def scores(self, texts: Sequence[str]) -> Generator[tuple[int, TextScore | None]]:
+        """See ``Scoring``; raises as ``prompt_logprobs``."""
+        self.require_logprobs()
+        for place, found in self._all(self._logprobs, texts):
+            yield place, None if found is None else TextScore(math.fsum(found), len(found))
+
+    @cached_property
+    def _gives_logprobs(self) -> bool:
+        try:
+            found = self._tried(partial(self._request_logprobs, _TRIAL_TEXT), self._waits)
+        except _RefusedError:
+            return False
+        except _MissingError as error:
+            if not error.there:
+                raise self._error(
+                    f"does not answer: {error}", "start it, or check --served"
+                ) from None
+            return False
+        return len(found) > 1
+
+    def _answer(self, prompt: Prompt, begun: Begun) -> WrittenAnswer:
+        way: Begun = "chat" if begun in ("continued", "asked") and not prompt.begins else begun
+        try:
+            return WrittenAnswer(self._tried(partial(self._request, prompt, way), self._waits), way)
+        except (_RefusedError, _MissingError) as error:
+            return WrittenAnswer(None, way, str(error))
+
+    def _logprobs(self, text: str) -> list[float] | None:
+        try:
+            return self._tried(partial(self._request_logprobs, text), self._waits)
+        except (_RefusedError, _MissingError):
+            return None
+
+    def _request(self, prompt: Prompt, way: Begun) -> str:
+        options: dict[str, Any] = {
+            "model": self.model, "seed": prompt.seed, "temperature": self.sampling.temperature,
+            "top_p": self.sampling.top_p,
+        }  # fmt: skip
+        if way in ("templated", "plain"):
+            own = self._tokenizer if way == "templated" else None
+            text = plain(prompt) if own is None else rendered(own, prompt, chat=True)
+            found = self._client.completions.create(
+                prompt=text, max_tokens=prompt.tokens, **options
+            )
+            return _text(found, lambda: found.choices[0].text)
+        asked = f"{prompt.user}\n\n{prompt.begins}" if way == "asked" else prompt.user
+        messages = [{"role": "user", "content": asked}]
+        if way == "continued":
+            messages.append({"role": "assistant", "content": prompt.begins})
+            # Servers that go on know this name; newer models of OpenAI's own, which do not, know the other.
+            options["max_tokens"] = prompt.tokens
+            options["extra_body"] = {"continue_final_message": True, "add_generation_prompt": False}
+        else:
+            options["max_completion_tokens"] = prompt.tokens
+        found = self._client.chat.completions.create(messages=messages, **options)
+        text = _text(found, lambda: found.choices[0].message.content)
+        # Who was asked to go on may begin again.
+        again = way == "asked" and text.lstrip().startswith(prompt.begins)
+        return text.lstrip().removeprefix(prompt.begins) if again else text
+
+    def _request_logprobs(self, text: str) -> list[float]:
+        found = self._client.completions.create(
+            model=self.model, prompt=text, max_tokens=1, echo=True, logprobs=1, temperature=0.0
+        )
+
+        try:
+            # The last is the one that was written.
+            known = found.choices[0].logprobs.token_logprobs[: found.usage.prompt_tokens]
+            return [float(each) for each in known[1:]]
+        except (AttributeError, IndexError, TypeError, ValueError) as error:
+            raise _RefusedError("no log-probabilities") from error
+
+    def _all(
+        self, work: Callable[[_Item], _T], items: Sequence[_Item]
+    ) -> Generator[tuple[int, _T]]:
+        """The place of each item, and what ``work`` makes of it, as it comes."""
+        pool, done = ThreadPoolExecutor(self._at_once), False
+        try:
+            futures = {pool.submit(work, item): place for place, item in enumerate(items)}
+            for future in as_completed(futures):
+                yield futures[future], future.result()
+            done = True
+        finally:
+            if not done:
+                self._stopped.set()
+            pool.shutdown(wait=done, cancel_futures=True)
+
+    def _tried(self, request: Callable[[], _T], waits: Sequence[float]) -> _T:
+        """The answer to a request, at the last of several tries.
+
+        Raises:
+            _RefusedError: the server does not want it.
+            _MissingError: nothing came.
+            ModelError: no request of the kind would be answered.
+        """
+        import openai  # noqa: PLC0415 - an optional extra
+
+        for wait in (*waits, None):
+            pause = 0.0
+            try:
+                return request()
+            except openai.APIStatusError as error:
+                reason, pause, there = self._judged(error), _pause_of(error), True
+            except openai.APITimeoutError:
+                reason, there = "no answer in time", False
+            except openai.APIConnectionError as error:
+                reason, there = self._said(error.__cause__ or error), False
+            except (openai.APIError, ValueError):
+                reason, there = "an answer that breaks off or is no JSON", True
+            except _MissingError as error:
+                reason, there = str(error), True
+            if wait is None or self._stopped.wait(max(wait, pause)):
+                break
+        raise _MissingError(reason, there=there)
+
+    def _judged(self, error: Any) -> str:
+        """Why a server that refused may not refuse the next time."""
+        status = int(error.status_code)
+        page = str(error.request.url.path)
+        if status in _REFUSED or (
+            status == 404 and page.endswith("/completions") and "chat" not in page
+        ):
+            raise _RefusedError(f"{status}: {self._said(error)}") from error
+        if status in _PASSING or status >= 500:
+            return f"status {status}"
+        what, remedy = _ENDING.get(status, (f"answers with status {status}", "check --served"))
+        raise self._error(what, remedy) from None
+
+    def _said(self, error: BaseException) -> str:
+        """What a server or library says, without the key, should that be repeated."""
+        text = one_line(str(getattr(error, "message", "") or error) or type(error).__name__)
+        return (text if self._key == NO_KEY else text.replace(self._key, "…"))[:_LONGEST]
+
+    def _error(self, what: str, remedy: str) -> ModelError:
+        return ModelError(f"the server at {self._address} {what}", remedy=remedy)
+
+
+def _text(found: object, part: Callable[[], object]) -> str:
+    """The completion in what came; "" where the model said nothing.
+
+    Raises:
+        _MissingError: there is none in it.
+        ModelError: it is a page for people.
+    """
+    if isinstance(found, str) and found.lstrip().startswith("<"):
+        raise ModelError(
+            "the server answers with HTML, so it is none for language models",
+            remedy="check --served, which often ends in /v1",
+        )
+    try:
+        text = part()
+    except (AttributeError, IndexError, TypeError) as error:
+        raise _MissingError("an answer without a completion", there=True) from error
+    if text is not None and not isinstance(text, str):
+        raise _MissingError("an answer without a completion", there=True)
+    # Half a character can be sent, and not be written to a file.
+    return (text or "").encode("utf-8", "replace").decode("utf-8")
+
+
+def _pause_of(error: Any) -> float:
+    """Seconds that a server asks to wait."""
+    try:
+        asked = float(error.response.headers.get("retry-after", 0))
+    except ValueError:  # it may be a date
+        return 0.0
+    return min(max(asked, 0.0), _LONGEST_PAUSE)
+
+
+def _key(name: str | None) -> str:
+    """The key that a variable has, which nothing shows or keeps.
+
+    Raises:
+        SettingsError: it has none, or one that cannot be sent.
+    """
+    if name is None:
+        return NO_KEY
+    key = os.environ.get(name, "").strip()
+    if not key:
+        raise SettingsError(
+            "the environment variable that --key-env names is not set, or empty",
+            remedy="set it, or leave --key-env out for a server that wants no key",
+        )
+    if not (key.isascii() and key.isprintable()):
+        raise SettingsError(
+            "the environment variable that --key-env names holds characters that cannot be sent",
+            remedy="set it to the key alone",
+        )
+    return key
+
+
+def _client(address: str, key: str, timeout: float, *, remote: bool) -> Any:
+    """The client, whose requests go to the address and nowhere else, with the key and no other header.
+
+    Raises:
+        SettingsError: it is not installed.
+    """
+    try:
+        import openai  # noqa: PLC0415 - an optional extra
+    except ImportError as error:
+        raise SettingsError(
+            "models behind an address need the package openai, which is not installed",
+            remedy="install the extra: pip install '.[served]' in conjoin's folder",
+        ) from error
+
+    def only_ours(request: Any) -> None:
+        for name in list(request.headers):
+            if name.lower() not in _SENT:
+                del request.headers[name]
+        request.headers["authorization"] = f"Bearer {key}"
+
+    http = openai.DefaultHttpxClient(
+        timeout=timeout,
+        follow_redirects=False,  # they may lead to another machine
+        trust_env=remote,  # proxies
+        event_hooks={"request": [only_ours]},
+    )
+    # What is empty here would be taken from the environment if it were None.
+    return openai.OpenAI(
+        api_key=key, admin_api_key="", organization="", project="", webhook_secret="",
+        base_url=address, max_retries=0, timeout=timeout, http_client=http,
+    )  # fmt: skip

@@ -1,0 +1,332 @@
+"""Models behind an address: what is sent, what leaves, and what becomes of servers that misbehave."""
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from served_stub import Body, Reply, chat, completion, refusal, reply, serving
+from transformers import PreTrainedTokenizerFast
+
+from pipeline.core.errors import ConjoinError, ModelError, SettingsError
+from pipeline.models.writers.address import base_address, require_near
+from pipeline.models.writers.protocol import Prompt, Sampling, TextScore
+from pipeline.models.writers.served import NO_KEY, ServedWriter
+
+pytest.importorskip("openai", reason="models behind an address need the extra `served`")
+
+CHAT, TEXT = "/v1/chat/completions", "/v1/completions"
+SAMPLING = Sampling(0.7, 0.9)
+
+
+def writer(address: str, **given: Any) -> ServedWriter:
+    """One that does not wait long."""
+    usual: dict[str, Any] = {"waits": (0.0, 0.0, 0.0), "timeout": 5.0}
+    return ServedWriter(address, "small", SAMPLING, **usual | given)
+
+
+def echo(_: str, body: Body) -> Reply:
+    """Says the user's message again."""
+    return chat(f" {body['messages'][0]['content']}!")
+
+
+def test_prompts_are_chats_whose_answer_is_begun() -> None:
+    """Each prompt is one seeded request, in any order; answers come in the prompts' order."""
+    prompts = [Prompt(f"q{n}", "The cat", seed=n, tokens=9) for n in range(40)]
+    with serving(echo) as stub:
+        asked = writer(stub.address)
+        assert asked.complete(prompts) == [f" q{n}!" for n in range(40)]
+        assert asked.complete([Prompt("plain")]) == [" plain!"]
+    trial, *bodies, plain = stub.bodies(CHAT)
+    assert trial["messages"][-1]["role"] == "assistant"
+    assert {body["seed"] for body in bodies} == set(range(40))
+    for body in bodies:
+        assert body["messages"] == [
+            {"role": "user", "content": f"q{body['seed']}"},
+            {"role": "assistant", "content": "The cat"},
+        ]
+        assert body["continue_final_message"] is True
+        assert body["add_generation_prompt"] is False
+        assert (body["max_tokens"], body["temperature"], body["top_p"]) == (9, 0.7, 0.9)
+        assert body["model"] == "small"
+        assert "n" not in body
+    assert [message["role"] for message in plain["messages"]] == ["user"]
+    assert "continue_final_message" not in plain
+
+
+def without_going_on(page: str, body: Body) -> Reply:
+    """As `transformers serve`: an unknown field is refused."""
+    if "continue_final_message" in body:
+        return refusal(422, "unexpected field")
+    return completion(f"<{body['prompt']}>") if page == TEXT else chat("The cat sat.")
+
+
+def test_a_server_that_does_not_go_on_is_asked_in_the_users_message() -> None:
+    """That is tried once, the answer says so, and what it repeats of the beginning is left out."""
+    with serving(without_going_on) as stub:
+        asked = writer(stub.address)
+        found = dict(asked.answers([Prompt("q", "The cat", n) for n in range(3)]))
+    assert {(answer.text, answer.begun) for answer in found.values()} == {(" sat.", "asked")}
+    bodies = stub.bodies(CHAT)
+    assert sum("continue_final_message" in body for body in bodies) == 1
+    assert bodies[-1]["messages"] == [{"role": "user", "content": "q\n\nThe cat"}]
+
+
+def test_a_tokenizer_at_hand_begins_the_answer(word_tokenizer: PreTrainedTokenizerFast) -> None:
+    """Its template is filled in here and sent as a text."""
+    with serving(without_going_on) as stub:
+        asked = writer(stub.address, tokenizer=word_tokenizer)
+        found = dict(asked.answers([Prompt("q", "The cat")]))
+    assert found[0].text == "<user: q assistant: The cat>"
+    assert found[0].begun == "templated"
+
+
+@pytest.fixture
+def word_tokenizer() -> PreTrainedTokenizerFast:
+    """One that knows nothing but has a template."""
+    from tokenizers import Tokenizer, models  # noqa: PLC0415
+
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=Tokenizer(models.WordLevel({"x": 0}, unk_token="x"))  # noqa: S106
+    )
+    tokenizer.chat_template = (
+        "{% for m in messages %}{{ m.role }}: {{ m.content }} {% endfor %}"
+        "{% if add_generation_prompt %}assistant: {% endif %}"
+    )
+    return tokenizer
+
+
+def test_a_base_model_reads_plain_text() -> None:
+    """A server that fails or refuses wherever a template is needed."""
+
+    def answer(page: str, body: Body) -> Reply:
+        return completion(" sat.") if page == TEXT else refusal(500, "no chat template")
+
+    with serving(answer) as stub:
+        found = dict(writer(stub.address).answers([Prompt("q", "The cat")]))
+    assert (found[0].text, found[0].begun) == (" sat.", "plain")
+    assert stub.bodies(TEXT)[-1]["prompt"] == "q\nThe cat"
+
+
+def test_nothing_of_the_environment_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of all keys only the named one is sent, and headers only that HTTP needs."""
+    secrets = {
+        name: f"secret-{name.lower()}"
+        for name in (
+            "HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "OPENAI_API_KEY", "OPENAI_ADMIN_KEY",
+            "OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "OPENAI_WEBHOOK_SECRET",
+        )
+    }  # fmt: skip
+    for name, value in secrets.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Mine: secret-header")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://192.0.2.1/v1")
+    monkeypatch.setenv("HTTP_PROXY", "http://192.0.2.1:9")
+    monkeypatch.setenv("THE_KEY", "secret-mine")
+    with serving(echo) as stub:
+        writer(stub.address).complete([Prompt("q", "The cat")])
+        writer(stub.address, key_env="THE_KEY").complete([Prompt("q", "The cat")])
+    sent = [headers for _, headers, _ in stub.requests]
+    assert [each["authorization"] for each in sent] == [f"Bearer {NO_KEY}"] * 2 + [
+        "Bearer secret-mine"
+    ] * 2
+    allowed = {
+        "host", "accept", "accept-encoding", "connection", "content-length", "content-type",
+        "authorization",
+    }  # fmt: skip
+    for headers in sent:
+        assert {name.lower() for name in headers} <= allowed
+    everything = repr(stub.requests).replace("secret-mine", "")
+    assert "secret" not in everything
+    assert not any(value in everything for value in secrets.values())
+
+
+@pytest.mark.parametrize(
+    ("status", "said"), [(401, "--key-env"), (403, "403"), (404, "--model"), (302, "302")]
+)
+def test_what_no_retry_would_change_ends_at_once(
+    status: int, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One request, one line with what to do, and no key in it, though the server repeats it."""
+    monkeypatch.setenv("THE_KEY", "secret-mine")
+
+    def answer(_: str, body: Body) -> Reply:
+        del body
+        status_, headers, content = refusal(status, "wrong key secret-mine")
+        return status_, {**headers, "Location": "http://192.0.2.1/"}, content
+
+    with serving(answer) as stub, pytest.raises(ModelError, match=said) as raised:
+        writer(stub.address, key_env="THE_KEY").complete([Prompt("q")])
+    assert len(stub.requests) == 1
+    assert "secret" not in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_refusal_of_every_form_says_why_without_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the server says is shown, but for the key."""
+    monkeypatch.setenv("THE_KEY", "secret-mine")
+    refused = refusal(400, "bad secret-mine, bad")
+    with serving(lambda *_: refused) as stub, pytest.raises(ModelError, match=r"bad …, bad"):
+        writer(stub.address, key_env="THE_KEY").complete([Prompt("q")])
+
+
+def late(kind: Callable[[], Reply | None]) -> Callable[[str, Body], Reply | None]:
+    """A server that misbehaves once it was tried."""
+    tried: list[Body] = []
+
+    def answer(page: str, body: Body) -> Reply | None:
+        tried.append(body)
+        return chat("ok") if len(tried) == 1 else kind()
+
+    return answer
+
+
+BROKEN: dict[str, Callable[[], Reply | None]] = {
+    "429": lambda: reply({"error": {}}, 429, **{"Retry-After": "0"}),
+    "500": lambda: refusal(500),
+    "503 with a page for people": lambda: (503, {"Content-Type": "text/html"}, b"<html>"),
+    "half a line": lambda: (200, {"Content-Type": "application/json"}, b'{"choices": [{"mess'),
+    "a connection that breaks off": lambda: (
+        200, {"Content-Type": "application/json", "X-Length": "999"}, b'{"choices": [',
+    ),
+    "no choices": lambda: reply({"choices": []}),
+    "another form": lambda: reply(["a", "list"]),
+    "a message of another form": lambda: reply({"choices": [{"message": {"content": [1]}}]}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", BROKEN)
+def test_nothing_comes_after_four_tries(kind: str) -> None:
+    """What may pass is tried again; then there is None, and why."""
+    with serving(late(BROKEN[kind])) as stub:
+        found = dict(writer(stub.address).answers([Prompt("q")]))
+    assert found[0].text is None
+    assert found[0].reason
+    assert len(stub.requests) == 1 + 4
+
+
+def test_what_passes_is_waited_for() -> None:
+    """Three failures, then an answer."""
+    replies = [chat("ok"), refusal(429), refusal(500), refusal(503), chat("at last")]
+    with serving(lambda *_: replies.pop(0)) as stub:
+        assert writer(stub.address).complete([Prompt("q")]) == ["at last"]
+
+
+def test_a_server_that_never_answers() -> None:
+    """Of a prompt nothing comes; of the first trial there is a line."""
+    with serving(late(lambda: None)) as stub:
+        asked = writer(stub.address, timeout=0.2)
+        assert asked.complete([Prompt("q")]) == [None]
+    with serving(lambda *_: None) as stub, pytest.raises(ModelError, match="no answer in time"):
+        writer(stub.address, timeout=0.2).complete([Prompt("q")])
+
+
+def test_no_server_is_said_in_one_line() -> None:
+    """Where nobody listens."""
+    with serving(echo) as stub:
+        pass
+    with pytest.raises(ModelError, match=r"does not answer.*--served"):
+        writer(stub.address).complete([Prompt("q")])
+
+
+def test_html_is_no_server_of_models() -> None:
+    """A page for people with status 200: one request, one line."""
+    page = 200, {"Content-Type": "text/html"}, b"<!doctype html><html>"
+    with serving(lambda *_: page) as stub, pytest.raises(ModelError, match="HTML"):
+        writer(stub.address).complete([Prompt("q")])
+    assert len(stub.requests) == 1
+
+
+def test_one_refused_prompt_is_no_reason_to_ask_otherwise() -> None:
+    """A prompt that is too long gets no answer, with the server's reason; the others do."""
+
+    def answer(_: str, body: Body) -> Reply:
+        return refusal(400, "too long") if body["seed"] == 5 else chat("ok")
+
+    with serving(answer) as stub:
+        found = dict(writer(stub.address).answers([Prompt("q", "x", n) for n in range(8)]))
+    assert [found[n].text for n in range(8)] == ["ok"] * 5 + [None] + ["ok"] * 2
+    assert "too long" in found[5].reason
+    assert len(stub.requests) == 1 + 8
+
+
+def test_logprobs_of_prompts() -> None:
+    """The sum is that of all tokens but the first, which has none, and the one that was written."""
+
+    def answer(_: str, body: Body) -> Reply:
+        assert body["echo"] is True
+        count = len(body["prompt"].split())
+        values = [None, *(-float(n) for n in range(1, count)), -99.0]
+        return completion(body["prompt"] + " x", values, count)
+
+    with serving(answer) as stub:
+        asked = writer(stub.address)
+        assert asked.prompt_logprobs(["a b c", "a b"]) == [[-1.0, -2.0], [-1.0]]
+        assert dict(asked.scores(["a b c"])) == {0: TextScore(-3.0, 2)}
+    assert len(stub.bodies(TEXT)) == 1 + 3
+
+
+NO_LOGPROBS: dict[str, Callable[[str, Body], Reply]] = {
+    "nothing (transformers serve)": lambda _, body: completion("x"),
+    "those of what it wrote": lambda _, body: completion("x", [-1.0], 9),
+    "no such page": lambda *_: refusal(404),
+    "a refusal": lambda *_: refusal(400),
+}
+
+
+@pytest.mark.parametrize("kind", NO_LOGPROBS)
+def test_a_server_without_logprobs_of_prompts(kind: str) -> None:
+    """Tried once; the line names the option that helps."""
+    with serving(NO_LOGPROBS[kind]) as stub:
+        asked = writer(stub.address)
+        for _ in range(2):
+            with pytest.raises(ModelError, match="--scorer"):
+                asked.require_logprobs()
+    assert len(stub.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("url", "address"),
+    [
+        ("http://127.0.0.1:8000", "http://127.0.0.1:8000/v1"),
+        ("http://localhost:8000/v1/", "http://localhost:8000/v1"),
+        ("https://[::1]:8000/other/v1", "https://[::1]:8000/other/v1"),
+    ],
+)
+def test_addresses(url: str, address: str) -> None:
+    """Without a path it is /v1."""
+    assert base_address(url) == address
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["http://me:secret@127.0.0.1/v1", "http://secret@127.0.0.1/v1", "http://127.0.0.1/v1?key=secret",
+     "http://127.0.0.1/v1#secret", "ftp://127.0.0.1", "127.0.0.1:8000", "http://", "http://[secret"],
+)  # fmt: skip
+def test_addresses_that_are_none_or_would_tell_a_secret(url: str) -> None:
+    """One line that repeats nothing of them."""
+    with pytest.raises(SettingsError) as raised:
+        base_address(url)
+    assert "secret" not in str(raised.value)
+
+
+def test_sentences_stay_here_unless_asked() -> None:
+    """Loopback by number or name; another machine's address needs --remote, and any needs to be one."""
+    for near in ("http://127.0.0.1:1/v1", "http://127.9.9.9/v1", "http://[::1]/v1"):
+        require_near(near, remote=False)
+    with pytest.raises(SettingsError, match="--remote"):
+        require_near("http://192.0.2.1/v1", remote=False)
+    require_near("http://192.0.2.1/v1", remote=True)
+    with pytest.raises(SettingsError, match="no address"):
+        require_near("http://no-such-host.invalid/v1", remote=True)
+
+
+@pytest.mark.parametrize("value", [None, "", "  ", "schlüssel", "two\nlines"])
+def test_a_key_that_is_none(value: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Said without the variable's value, before anything is asked."""
+    monkeypatch.delenv("THE_KEY", raising=False)
+    if value is not None:
+        monkeypatch.setitem(os.environ, "THE_KEY", value)
+    with pytest.raises(ConjoinError, match="--key-env") as raised:
+        writer("http://127.0.0.1:9", key_env="THE_KEY")
+    assert not value or value not in str(raised.value)

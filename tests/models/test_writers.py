@@ -1,0 +1,268 @@
+"""Writers: what is kept of their answers, what is asked again, and the one that runs here."""
+
+import json
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+import torch
+from chat_model import chat_model
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from pipeline.core.errors import InputError, ModelError
+from pipeline.models.writers.keeping import EmptyShare, KeepingScorer, KeepingWriter
+from pipeline.models.writers.kept import KeptAnswers
+from pipeline.models.writers.local import TOO_LONG, LocalWriter
+from pipeline.models.writers.protocol import Prompt, Sampling, TextScore, WrittenAnswer
+from pipeline.models.writers.replay import ReplayWriter
+
+SAMPLING = Sampling(1.0, 0.9)
+PROMPTS = [Prompt(f"question {n}", "The", n) for n in range(6)]
+
+
+@dataclass
+class Loud:
+    """Answers in capitals, in reverse order, and remembers what it was asked; stops after some."""
+
+    model: str = "loud"
+    sampling: Sampling = SAMPLING
+    most: int = 1000
+    silent: frozenset[str] = frozenset()
+    asked: list[str] = field(default_factory=list)
+
+    def answers(self, prompts: Sequence[Prompt]) -> Generator[tuple[int, WrittenAnswer]]:
+        """See ``Answering``."""
+        for place in reversed(range(len(prompts))):
+            if len(self.asked) == self.most:
+                raise KeyboardInterrupt
+            user = prompts[place].user
+            self.asked.append(user)
+            silent = user in self.silent
+            yield place, WrittenAnswer(None if silent else user.upper(), "asked", "no" * silent)
+
+    def scores(self, texts: Sequence[str]) -> Generator[tuple[int, TextScore | None]]:
+        """See ``Scoring``: a token a word."""
+        for place, text in enumerate(texts):
+            self.asked.append(text)
+            yield place, None if text in self.silent else TextScore(-0.1, len(text.split()))
+
+
+def users(prompts: Sequence[Prompt] = PROMPTS) -> list[str]:
+    return [prompt.user for prompt in prompts]
+
+
+def capitals(prompts: Sequence[Prompt] = PROMPTS) -> list[str]:
+    return [prompt.user.upper() for prompt in prompts]
+
+
+def test_only_what_is_missing_is_asked(tmp_path: Path) -> None:
+    """After a kill amid a unit, with half a line at the end of the file."""
+    path = tmp_path / "kept.jsonl"
+    with pytest.raises(KeyboardInterrupt):
+        KeepingWriter(Loud(most=3), KeptAnswers.going_on(path), EmptyShare()).complete(PROMPTS)
+    whole = path.read_text()
+    assert whole.count("\n") == 3
+    path.write_text(whole[:-20])
+    rest = Loud()
+    kept = KeptAnswers.going_on(path)
+    assert KeepingWriter(rest, kept, EmptyShare()).complete(PROMPTS) == capitals()
+    assert sorted(rest.asked) == users()[:4]
+    kept.settle()
+    again = Loud()
+    assert (
+        KeepingWriter(again, KeptAnswers.going_on(path), EmptyShare()).complete(PROMPTS)
+        == capitals()
+    )
+    assert not again.asked
+    assert [json.loads(line)["completion"] for line in path.read_text().splitlines()] == capitals()
+
+
+def test_equal_runs_have_equal_files(tmp_path: Path) -> None:
+    """Whatever the order of arrival, and what else had been kept."""
+    files = []
+    for name, before in (("one", []), ("two", [*PROMPTS[::2], Prompt("another")])):
+        path = tmp_path / name
+        for prompts in (before, PROMPTS):
+            kept = KeptAnswers.going_on(path)
+            KeepingWriter(Loud(), kept, EmptyShare()).complete(prompts)
+            KeepingScorer(Loud(), kept, EmptyShare()).scored(["a b", "c"])
+        kept.settle()
+        files.append(path.read_bytes())
+    assert files[0] == files[1]
+
+
+def test_what_did_not_come_is_asked_again(tmp_path: Path) -> None:
+    """The last answer counts."""
+    path = tmp_path / "kept.jsonl"
+    first = Loud(silent=frozenset(users()[:2]))
+    assert (
+        KeepingWriter(first, KeptAnswers.going_on(path), EmptyShare()).complete(PROMPTS)[:2]
+        == [None] * 2
+    )
+    second = Loud()
+    assert (
+        KeepingWriter(second, KeptAnswers.going_on(path), EmptyShare()).complete(PROMPTS)
+        == capitals()
+    )
+    assert sorted(second.asked) == users()[:2]
+
+
+def test_another_model_or_sampling_is_asked_anew(tmp_path: Path) -> None:
+    """Its name, temperature and nucleus are part of a question; so are seed and length."""
+    path = tmp_path / "kept.jsonl"
+    KeepingWriter(Loud(), KeptAnswers.going_on(path), EmptyShare()).complete(PROMPTS)
+    others = [
+        Loud(model="other"), Loud(sampling=Sampling(0.5, 0.9)), Loud(sampling=Sampling(1.0, 0.8)),
+    ]  # fmt: skip
+    for other in others:
+        KeepingWriter(other, KeptAnswers.going_on(path), EmptyShare()).complete(PROMPTS[:1])
+        assert other.asked == users()[:1]
+    same = Loud()
+    changed = [Prompt("question 0", "The", 9), Prompt("question 0", "The", 0, 9), PROMPTS[1]]
+    KeepingWriter(same, KeptAnswers.going_on(path), EmptyShare()).complete(changed)
+    assert same.asked == ["question 0"] * 2
+
+
+def test_one_question_is_asked_once() -> None:
+    """Equal prompts with equal seeds have one answer."""
+    loud = Loud()
+    found = KeepingWriter(loud, KeptAnswers(), EmptyShare()).complete(
+        [PROMPTS[0], PROMPTS[1], PROMPTS[0]]
+    )
+    assert found == ["QUESTION 0", "QUESTION 1", "QUESTION 0"]
+    assert len(loud.asked) == 2
+
+
+def test_replay_says_the_same_without_a_server(tmp_path: Path) -> None:
+    """From the folder of an output or from its file; also that nothing came."""
+    path = tmp_path / "out/.units/completions-00000-of-00001.jsonl"
+    kept = KeptAnswers.going_on(path)
+    loud = Loud(silent=frozenset({"question 3", "not scored"}))
+    found = KeepingWriter(loud, kept, EmptyShare()).answered(PROMPTS)
+    scores = KeepingScorer(loud, kept, EmptyShare()).scored(["a b c", "not scored"])
+    assert (found[3].text, scores) == (None, [TextScore(-0.1, 3), None])
+    for place in (tmp_path / "out", path):
+        replay = ReplayWriter(KeptAnswers.earlier(place), "loud", SAMPLING)
+        assert replay.answered(PROMPTS) == found
+        assert replay.scored(["a b c", "not scored"]) == scores
+        with pytest.raises(InputError, match="not among those kept"):
+            replay.complete([Prompt("never asked")])
+        with pytest.raises(InputError, match="not among those kept"):
+            replay.scored(["never scored"])
+    with pytest.raises(InputError, match="not among those kept"):
+        ReplayWriter(KeptAnswers.earlier(path), "other", SAMPLING).complete(PROMPTS)
+
+
+@pytest.mark.parametrize("place", ["nowhere", "empty"])
+def test_replay_of_nothing(place: str, tmp_path: Path) -> None:
+    """A folder without completions, or none."""
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match="no completions"):
+        KeptAnswers.earlier(tmp_path / place)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ['{"question": 1}', "[]", "no JSON", '{"question": "a", "score": [1]}', b"\xff"],
+)  # fmt: skip
+def test_a_line_that_is_none(line: str | bytes, tmp_path: Path) -> None:
+    """Said with file and what to do."""
+    path = tmp_path / "kept.jsonl"
+    path.write_bytes((line if isinstance(line, bytes) else line.encode()) + b"\n")
+    with pytest.raises(InputError, match=r"kept.jsonl.*remove the file"):
+        KeptAnswers.going_on(path)
+
+
+@pytest.mark.parametrize(("empty", "ends"), [(10, False), (11, True)])
+def test_most_empty_ends_the_run(empty: int, ends: bool, tmp_path: Path) -> None:
+    """More than half of at least twenty; what was answered stays kept."""
+    prompts = [Prompt(f"{n:02d}") for n in range(20)]
+    silent = frozenset(users(prompts)[:empty])
+    writer = KeepingWriter(
+        Loud(silent=silent), KeptAnswers.going_on(tmp_path / "kept"), EmptyShare()
+    )
+    if ends:
+        with pytest.raises(ModelError, match=r"11 of 20 completions came back empty"):
+            writer.complete(prompts)
+    else:
+        assert writer.complete(prompts).count(None) == 10
+    assert (tmp_path / "kept").read_text().count("\n") == 20
+
+
+def test_a_few_empty_ones_end_nothing() -> None:
+    """Nineteen of nineteen are too few to say so, a twentieth in another unit is not."""
+    prompts, share = [Prompt(f"{n:02d}") for n in range(20)], EmptyShare()
+    loud = Loud(silent=frozenset(users(prompts)))
+    KeepingWriter(loud, KeptAnswers(), share).complete(prompts[:19])
+    with pytest.raises(ModelError, match="20 of 20"):
+        KeepingWriter(loud, KeptAnswers(), share).complete(prompts[19:])
+
+
+@pytest.fixture(scope="module")
+def causal(tiny_causal: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder of a small causal LM with a chat template."""
+    return chat_model(tiny_causal, tmp_path_factory.mktemp("chat"))
+
+
+def local(folder: Path, sampling: Sampling, batch: int = 16) -> LocalWriter:
+    model = AutoModelForCausalLM.from_pretrained(folder).eval()
+    return LocalWriter(model, AutoTokenizer.from_pretrained(folder), "tiny", sampling, batch=batch)
+
+
+ASKED = [Prompt("Where?", "near the", n, 3 + n) for n in range(5)] + [
+    Prompt("Who saw it?", "", 3, 6)
+]
+
+
+@pytest.mark.parametrize("sampling", [Sampling(), Sampling(1.0, 0.9)])
+def test_batches_change_nothing(causal: Path, sampling: Sampling) -> None:
+    """One by one or together, in any order, with other lengths beside them."""
+    together = local(causal, sampling).complete(ASKED)
+    assert local(causal, sampling, batch=1).complete(ASKED) == together
+    assert local(causal, sampling, batch=2).complete(ASKED[::-1]) == together[::-1]
+    assert None not in together
+
+
+def test_greedy_is_the_best_token_each_time(causal: Path) -> None:
+    """A plain loop over the template that the answer begins in."""
+    model = AutoModelForCausalLM.from_pretrained(causal).eval()
+    tokenizer = AutoTokenizer.from_pretrained(causal)
+    ids = tokenizer("<|user|>Where?\n<|assistant|>near the", add_special_tokens=False)["input_ids"]
+    start = len(ids)
+    for _ in range(6):
+        best = int(model(torch.tensor([ids])).logits[0, -1].argmax())
+        if best == tokenizer.eos_token_id:
+            break
+        ids.append(best)
+    found = local(causal, Sampling()).complete([Prompt("Where?", "near the", tokens=6)])
+    assert found == [tokenizer.decode(ids[start:])]
+
+
+def test_samples_are_of_the_seed(causal: Path) -> None:
+    """Equal seeds have equal samples, others hardly ever."""
+    same = [Prompt("Where?", "near the", 7, 8)] * 2
+    others = [Prompt("Where?", "near the", n, 8) for n in range(8)]
+    writer = local(causal, Sampling(1.0))
+    one, two = writer.complete(same)
+    assert one == two
+    assert len(set(writer.complete(others))) > 4
+
+
+def test_a_checkpoints_own_sampling_is_put_aside(causal: Path) -> None:
+    """Such as a penalty for repeating, which most of them bring."""
+    usual = local(causal, Sampling()).complete(ASKED)
+    model = AutoModelForCausalLM.from_pretrained(causal).eval()
+    model.generation_config.update(repetition_penalty=50.0, do_sample=True, temperature=9.0)
+    tokenizer = AutoTokenizer.from_pretrained(causal)
+    assert LocalWriter(model, tokenizer, "tiny", Sampling()).complete(ASKED) == usual
+
+
+def test_a_prompt_too_long_has_no_completion(tiny_causal: Path, tmp_path: Path) -> None:
+    """One reason, and the others are answered."""
+    folder = chat_model(tiny_causal, tmp_path, chat=False, length=40)
+    prompts = [Prompt("a " * 60, "b", tokens=4), Prompt("a", "b", tokens=4), Prompt("a", tokens=40)]
+    found = dict(local(folder, Sampling()).answers(prompts))
+    assert [found[n].text is None for n in range(3)] == [True, False, True]
+    assert {found[n].reason for n in (0, 2)} == {TOO_LONG}
+    assert found[1].begun == "plain"
