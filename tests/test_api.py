@@ -168,7 +168,7 @@ def test_a_model_trained_again_is_read_again(
         (
             (SENTENCE, "a dog", {"family": "x"}),
             SettingsError,
-            "family must be bert or t5, was: 'x'",
+            "family must be bert, t5 or causal, was: 'x'",
         ),
         ((SENTENCE, "a dog", {"n": 3}), SettingsError, "greedy decoding gives one fill"),
         ((SENTENCE, "a dog", {"n": 0}), SettingsError, "decoding.n = 0"),

@@ -73,7 +73,10 @@ def test_help_groups_commands_by_purpose() -> None:
         ("train", "--clip X Gradient norm clipping threshold. [default: 1] --eval-every N"),
         ("train", "unset: the mode, and what --augment adds. Its entry of `systems` in --params"),
         ("fill", "--corpus PATH Corpus folder whose models to use. [default: data/world]"),
-        ("fill", "--beams N n-best with T5: width of the search; unset: max(N, 4). --coordinator"),
+        (
+            "fill",
+            "--beams N n-best, but with BERT: width of the search; unset: max(N, 4). --coordinator",
+        ),
         (
             "predict",
             "[repeatable; default: --coordinators and --coordinators and/or --coordinators but",
@@ -124,7 +127,7 @@ def test_it_starts_as_a_program() -> None:
         (["train", "x", "--params", "pipeline"], "pipeline: a folder, not a file"),
         (
             ["generate", "x", "--lm", "brt"],
-            "generate.lm = 'brt': a language model is called bert or t5, or like t5-twins; "
+            "generate.lm = 'brt': a language model is called bert, t5 or causal, or like t5-twins; "
             "did you mean 'bert'?",
         ),
         (
@@ -177,7 +180,9 @@ def test_fill_asks_a_model_by_its_name(
     sentence = "The old man saw a dog near the harbor."
     run(FillSettings(sentence=sentence, span="a dog", corpus=tmp_path, lm="t5-twins"))
     assert capsys.readouterr().out.startswith("t5-twins: The old man saw [a dog] and [")
-    with pytest.raises(SettingsError, match=r"fill\.lm = 'gpt': must be bert, t5, both, or a name"):
+    with pytest.raises(
+        SettingsError, match=r"fill\.lm = 'gpt': must be bert, t5, causal, both, or a name"
+    ):
         FillSettings.build({"sentence": sentence, "span": "a dog", "lm": "gpt"}, None)
 
 

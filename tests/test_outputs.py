@@ -34,8 +34,8 @@ WRITING = {"out", "export"}
 READING = {
     "agree.apart", "agree.like", "agree.one", "agree.other", "audit.corpus", "audit.source", "browse.place",
     "browse.predictor", "diagnose.run", "evaluate.corpus", "export.corpus", "export.place", "fill.corpus",
-    "gap.source", "generate.corpus", "generate.given", "generate.targets", "harvest.corpus",
-    "ingest.licenses", "ingest.source", "ingest.split_lists", "ingest.unlabelled", "merge.places",
+    "gap.source", "generate.corpus", "generate.given", "generate.replay", "generate.targets",
+    "harvest.corpus", "ingest.licenses", "ingest.source", "ingest.split_lists", "ingest.unlabelled", "merge.places",
     "orphans.gold", "orphans.system", "predict.parser", "predict.predictor", "predict.text",
     "preparse.also", "preparse.corpus", "pretrain.corpus", "pretrain.texts", "push.release",
     "rehydrate.release", "rehydrate.source", "release.candidates", "release.corpus", "report.corpus",

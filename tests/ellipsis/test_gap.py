@@ -450,7 +450,7 @@ def test_a_file_whose_name_is_no_text_is_one_line(
     said = capsys.readouterr().err
     assert ending.value.code == 2
     assert "UTF-8" in said
-    assert "x\\udcff.conllu" in said
+    assert r"\udcff.con" in said
     assert said.count("\n") == 1
     assert list(tmp_path.iterdir()) == [folder]
 
