@@ -36,7 +36,7 @@ def fault_of_word(word: str) -> str | None:
 
 
 def coordinator(word: str) -> str:
-    """The word, if it may be put into sentences as a coordinator: one that can be seen, without brackets.
+    """The word, if it may be put into sentences as a coordinator: one without brackets or commas.
 
     Raises:
         ValueError: it may not.
@@ -46,6 +46,10 @@ def coordinator(word: str) -> str:
         what = "a character that cannot be seen"
     if what is None and set("()[]{}<>") & set(word):
         what = "a bracket"
+    if (
+        what is None and "," in word
+    ):  # between coordinators of a list, and in structures, it is none itself
+        what = "a comma"
     if what is not None:
         raise ValueError(f"no coordinator: it has {what}")
     return word

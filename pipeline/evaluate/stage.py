@@ -71,7 +71,6 @@ def run(settings: EvaluateSettings) -> None:
         raise SettingsError(f"a corpus of {task.name}: parsers find coordination alone")
     instances = task.evaluation.instances(settings.corpus, settings.split, settings.limit)
     out = settings.corpus / "evaluation"
-    (out / "metrics.json").unlink(missing_ok=True)
     # Not the device: on another the last digits of probabilities differ, and to look for it would take
     # longer than to read what is kept.
     about = Fingerprint(
@@ -82,6 +81,9 @@ def run(settings: EvaluateSettings) -> None:
         machine={"threads": settings.threads},
     )
     kept = Kept(out, task.evaluation.schema)
+    # Looked for before any work: a slip in a name costs nothing that was there.
+    parsers = ParserRows(settings, instances, kept, about) if settings.parser else None
+    (out / "metrics.json").unlink(missing_ok=True)
     scored: list[Scored] = []
     for folder, card in track(folders, "evaluate"):
         name = f"{card['system']}-{card['labelled']}-{card['seed']}"
@@ -90,8 +92,8 @@ def run(settings: EvaluateSettings) -> None:
         record = annotation_of_run_card(card, settings.corpus)
         judged = task.evaluation.judged(instances, rows)
         scored.append(entry(System.of(card), card, record, judged))
-    if settings.parser:
-        scored += ParserRows(settings, instances, kept, about).of(folders)
+    if parsers is not None:
+        scored += parsers.of(folders)
     kept.remove_others()
     with in_one_piece("compare systems"):
         metrics = _metrics(settings, task.evaluation, instances, scored)

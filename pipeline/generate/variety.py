@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from pipeline.core.candidates import candidate_shards
+from pipeline.core.cards.candidates import CandidatesManifest
+from pipeline.core.documents import read_json
 from pipeline.core.errors import ModelError
+from pipeline.core.parquet import MANIFEST
 
 _MOST = 0.5
 """Share of fills that may be alike. Flat models say the same nearly everywhere, others hardly ever: of 1,500
@@ -28,7 +30,8 @@ def require_varied(folder: Path) -> None:
         ModelError: they are alike.
     """
     fills, longer, repeated = Counter[str](), 0, 0
-    for shard in candidate_shards(folder):
+    own = read_json(folder / MANIFEST, CandidatesManifest, needs=["shards"])["shards"]
+    for shard in (folder / each["file"] for each in own if each["file"].startswith("candidates")):
         for batch in pq.ParquetFile(shard).iter_batches(columns=["fill"]):
             for fill in batch.column(0).to_pylist():
                 words = fill.lower().split()

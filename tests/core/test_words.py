@@ -10,7 +10,7 @@ from pipeline.core.cards.targets import TargetsFile
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError, SettingsError
 from pipeline.core.files import write_json
-from pipeline.core.words import fault_of_word
+from pipeline.core.words import coordinator, fault_of_word
 from pipeline.corpus.candidate_checks import faults
 from pipeline.corpus.validity.rules import RULES
 from pipeline.generate.settings import GenerateSettings
@@ -71,3 +71,16 @@ def test_coordinators_are_words(tmp_path: Path, word: str) -> None:
     assert (
         GenerateSettings.build({"corpus": tmp_path, "coordinator": word}, None).coordinator == word
     )
+
+
+@pytest.mark.parametrize("word", [",", "and,or", "and,", "(", "a b", "\u200b", ""])
+def test_what_no_coordinator_may_be(word: str) -> None:
+    """`validate` would refuse the rows."""
+    with pytest.raises(ValueError, match="no coordinator: it has"):
+        coordinator(word)
+
+
+@pytest.mark.parametrize("word", ["and", "&", "plus", "as-well-as"])
+def test_what_a_coordinator_may_be(word: str) -> None:
+    """Any word that can be seen."""
+    assert coordinator(word) == word

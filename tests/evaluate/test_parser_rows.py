@@ -367,6 +367,14 @@ def test_a_parser_that_is_not_there_is_one_line(tmp_path: Path, given: str, mess
     assert "\n" not in str(caught.value)
 
 
+def test_a_slip_in_a_parsers_name_costs_no_result(corpus: Path, knowing: Knowing) -> None:
+    """It is looked for before anything is removed."""
+    metrics = run(corpus)
+    with pytest.raises(InputError, match="did you mean 'corpus'"):
+        run(corpus, parser="corpsu")
+    assert read_json(corpus / "evaluation/metrics.json") == metrics
+
+
 def test_parsers_are_found_by_name_and_by_folder(tmp_path: Path) -> None:
     """A folder's own, a corpus's that lends it, harvest's, and those of draws; each has a plain name."""
     for place in ("a/parser", "a/parsers/l/250/seed-3", "a/parsers/l/full/seed-0", "b/parser"):

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.core.errors import ModelError
+from pipeline.core.files import sha256_of, write_json
 from pipeline.core.parquet import write_rows
 from pipeline.core.schema import CANDIDATES, candidate_row
 from pipeline.core.types import Candidate, Span
@@ -22,7 +23,13 @@ def folder(place: Path, fills: list[str]) -> Path:
         spans = Span(2, 3), Span(4, len(words) - 1)
         of = (f"c{number}", f"s{number}", words, 3, spans, "NP", spans[0], fill, -1.0, -1.0, None)
         rows.append(candidate_row(Candidate(*of, "CC0-1.0"), {"text": join_words(words).text}))
-    write_rows(place / "candidates-00000-of-00001.parquet", CANDIDATES, rows)
+    shard = "candidates-00000-of-00001.parquet"
+    write_rows(place / shard, CANDIDATES, rows)
+    facts = {"file": shard, "rows": len(rows), "sha256": sha256_of(place / shard),
+             "bytes": (place / shard).stat().st_size}  # fmt: skip
+    write_json(place / "manifest.json", {"shards": [facts]})
+    # Somebody's own, which is none of the shards.
+    (place / "candidates-mine.parquet").write_bytes(b"mine")
     return place
 
 
