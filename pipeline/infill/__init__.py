@@ -17,7 +17,6 @@ from pipeline.infill.rankings.known import ranking_called
 from pipeline.infill.seq2seq import T5Infiller
 from pipeline.infill.synchronize import Synchronizer
 from pipeline.models.language_models import warn_of_slow_bf16
-from pipeline.models.loading import load_tokenizer
 
 __all__ = [
     "BertInfiller",
@@ -55,8 +54,8 @@ def load_infiller(
     """
     device = device or best_device()
     warn_of_slow_bf16(dtype, device)
-    FAMILIES[lm].check_request(load_tokenizer(where), request)
     model, tokenizer = load_language_model(lm, where, dtype)
+    FAMILIES[lm].check_request(tokenizer, request)
     try:
         model.to(device)  # type: ignore[arg-type]
         return FAMILIES[lm].infiller(model, tokenizer, request)

@@ -14,7 +14,7 @@ import torch
 
 from pipeline.core.types import Attested, Reference
 from pipeline.infill.base import NAN_LOGITS, EncodedReference, Fill, Infiller
-from pipeline.infill.decoding import Decoding, key_of
+from pipeline.infill.decoding import Decoding, Limits, key_of
 from pipeline.infill.rankings.protocol import OptionScores, Ranking, ReferenceOptions
 from pipeline.models.sampling import draw, uniform
 from pipeline.text.natural import join_words
@@ -66,6 +66,13 @@ def nearest_first(count: int, offered: Sequence[int]) -> Iterator[range]:
     """Each length alone, the nearest to ``count`` first, of two as near the shorter."""
     for length in sorted(offered, key=lambda each: (abs(each - count), each)):
         yield range(length, length + 1)
+
+
+def as_free_fills(count: int, offered: Sequence[int]) -> Iterator[range]:
+    """All lengths that a free fill may have (§3.2.2); failing these each alone, as ``nearest_first``."""
+    limits = Limits.around(count)
+    yield range(limits.shortest, limits.longest + 1)
+    yield from nearest_first(count, offered)
 
 
 def chosen(

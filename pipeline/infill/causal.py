@@ -17,7 +17,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from pipeline.core.types import Reference
 from pipeline.infill.base import TOO_LONG, InfillRequest
-from pipeline.infill.decoder import Lockstep, last_alone
+from pipeline.infill.decoder import Lockstep, RowLockstep, last_alone
 from pipeline.infill.decoding import Limits, key_of
 from pipeline.infill.lockstep import LockstepInfiller, TwinInputs
 from pipeline.infill.prompts import Around, around_blank, twin_prompts
@@ -109,7 +109,7 @@ class CausalInfiller(LockstepInfiller[PromptedTwins]):
         return CausalLockstep(self.model, sources, self.endings)
 
 
-class CausalLockstep(Lockstep):
+class CausalLockstep(RowLockstep):
     """Any causal LM of the library, driven through its own forward pass and cache.
 
     The last token of its vocabulary, V − 1, is the end, and those that end an answer or a line are no
@@ -152,32 +152,15 @@ class CausalLockstep(Lockstep):
             self._mask = torch.cat([before, self._mask], -1)
         return self._forward(self._ids, positions_of(self._mask)[:, len(self._shared) :])
 
-    def widen(self, width: int) -> None:
-        """Go on with ``width`` copies of each hypothesis."""
-        self._width = width
-        self._select(self._rows().repeat_interleave(width))
-
     def advance(self, tokens: Tensor, parents: Tensor | None = None) -> Tensor:
         """States, here the scores themselves, after one token more."""
         if parents is not None:
-            own = self._rows().view(self.parts, -1, self._width)
-            self._select(own.gather(2, parents.expand(self.parts, -1, -1)).flatten())
+            self._select(self._of_parents(parents))
         # A hypothesis that has ended may go on with whatever there is.
         written = tokens.reshape(-1, 1).repeat(self.parts, 1).clamp(max=self.vocabulary - 2)
         positions = self._mask.sum(-1, keepdim=True)
         self._mask = torch.cat([self._mask, torch.ones_like(written)], -1)
         return self._forward(written, positions)
-
-    def keep(self, references: Tensor) -> None:
-        """Go on with these references only."""
-        self._select(self._rows().view(self.parts, -1, self._width)[:, references].flatten())
-
-    def logits(self, states: Tensor) -> Tensor:
-        """The states."""
-        return states
-
-    def _rows(self) -> Tensor:
-        return torch.arange(len(self._mask), device=self._mask.device)
 
     def _select(self, rows: Tensor) -> None:
         self._cache.batch_select_indices(rows)

@@ -14,11 +14,10 @@ from torch import Tensor
 from torch.nn.functional import pad
 from transformers import PreTrainedModel
 
-from pipeline.infill.attested import Ranker, chosen, nearest_first
+from pipeline.infill.attested import Ranker, as_free_fills, chosen
 from pipeline.infill.base import SOURCE_HAS_SPECIAL, TOO_LONG, Fill
 from pipeline.infill.causal import CausalInfiller
 from pipeline.infill.decoder import last_alone
-from pipeline.infill.decoding import Limits
 from pipeline.infill.prompts import around_blank
 from pipeline.infill.rankings.protocol import OptionScores, ReferenceOptions
 from pipeline.infill.rankings.rest import rest
@@ -71,15 +70,9 @@ class CausalRanker(Ranker[RankedTwins]):
     They have between a third and three times the tokens of the reference (§3.2.2).
     """
 
+    lengths = staticmethod(as_free_fills)
     own = staticmethod(rest)
     _infiller: CausalInfiller
-
-    @staticmethod
-    def lengths(count: int, offered: Sequence[int]) -> Iterator[range]:
-        """All lengths that a free fill may have; failing these each length alone, the nearest first."""
-        limits = Limits.around(count)
-        yield range(limits.shortest, limits.longest + 1)
-        yield from nearest_first(count, offered)
 
     def encode(self, choices: Sequence[ReferenceOptions]) -> list[RankedTwins | str]:
         """The twins of each choice, or why there are none."""

@@ -74,7 +74,43 @@ def last_alone(model: PreTrainedModel) -> Iterator[None]:
         hook.remove()
 
 
-class ModelLockstep(Lockstep):
+class RowLockstep(Lockstep):
+    """A model driven through its own forward pass, with a row for every hypothesis in each of its contexts.
+
+    States are the scores themselves. Who makes one sets ``parts`` and ``vocabulary``, ``_mask``, which has
+    the rows, and ``_width``, 1.
+    """
+
+    _mask: Tensor
+    _width: int
+
+    def widen(self, width: int) -> None:
+        """Go on with ``width`` copies of each hypothesis."""
+        self._width = width
+        self._select(self._rows().repeat_interleave(width))
+
+    def keep(self, references: Tensor) -> None:
+        """Go on with these references only."""
+        self._select(self._rows().view(self.parts, -1, self._width)[:, references].flatten())
+
+    def logits(self, states: Tensor) -> Tensor:
+        """The states."""
+        return states
+
+    @abstractmethod
+    def _select(self, rows: Tensor) -> None:
+        """Go on with these rows, in this order."""
+
+    def _of_parents(self, parents: Tensor) -> Tensor:
+        """The rows that hypotheses go on from; ``parents`` as of ``advance``."""
+        own = self._rows().view(self.parts, -1, self._width)
+        return own.gather(2, parents.expand(self.parts, -1, -1)).flatten()
+
+    def _rows(self) -> Tensor:
+        return torch.arange(len(self._mask), device=self._mask.device)
+
+
+class ModelLockstep(RowLockstep):
     """Any encoder-decoder of the library, driven through its own forward pass and cache.
 
     Args:
@@ -108,30 +144,12 @@ class ModelLockstep(Lockstep):
         """States, here the logits themselves, after the prompt."""
         return self._forward(self._prompt.expand(len(self._mask), -1))
 
-    def widen(self, width: int) -> None:
-        """Go on with ``width`` copies of each hypothesis."""
-        self._width = width
-        self._select(self._rows().repeat_interleave(width))
-
     def advance(self, tokens: Tensor, parents: Tensor | None = None) -> Tensor:
         """States, here the logits themselves, after one token more."""
         if parents is not None:
             # What the encoder read is the same for all hypotheses of a reference.
-            own = self._rows().view(self.parts, -1, self._width)
-            rows = own.gather(2, parents.expand(self.parts, -1, -1)).flatten()
-            self._cache.self_attention_cache.batch_select_indices(rows)
+            self._cache.self_attention_cache.batch_select_indices(self._of_parents(parents))
         return self._forward(tokens.reshape(-1, 1).repeat(self.parts, 1))
-
-    def keep(self, references: Tensor) -> None:
-        """Go on with these references only."""
-        self._select(self._rows().view(self.parts, -1, self._width)[:, references].flatten())
-
-    def logits(self, states: Tensor) -> Tensor:
-        """The states."""
-        return states
-
-    def _rows(self) -> Tensor:
-        return torch.arange(len(self._mask), device=self._mask.device)
 
     def _select(self, rows: Tensor) -> None:
         self._cache.batch_select_indices(rows)

@@ -1,13 +1,12 @@
 """Attested infilling with an encoder-decoder LM: all options scored in one pass of the decoder."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 
-from pipeline.infill.attested import Ranker, chosen, nearest_first
+from pipeline.infill.attested import Ranker, as_free_fills, chosen
 from pipeline.infill.base import Fill
-from pipeline.infill.decoding import Limits
 from pipeline.infill.forcing import forced
 from pipeline.infill.lockstep import TwinInputs
 from pipeline.infill.rankings.ended import ended
@@ -50,15 +49,9 @@ class T5Ranker(Ranker[RankedInputs]):
     They have between a third and three times the tokens of the reference (§3.2.2).
     """
 
+    lengths = staticmethod(as_free_fills)
     own = staticmethod(ended)
     _infiller: T5Infiller
-
-    @staticmethod
-    def lengths(count: int, offered: Sequence[int]) -> Iterator[range]:
-        """All lengths that a free fill may have; failing these each length alone, the nearest first."""
-        limits = Limits.around(count)
-        yield range(limits.shortest, limits.longest + 1)
-        yield from nearest_first(count, offered)
 
     def encode(self, choices: Sequence[ReferenceOptions]) -> list[RankedInputs | str]:
         """The twins of each choice, or why there are none."""

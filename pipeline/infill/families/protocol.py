@@ -29,7 +29,7 @@ class Family(ABC):
     searches: ClassVar[bool]
 
     def check_request(self, tokenizer: PreTrainedTokenizerBase, request: InfillRequest) -> None:
-        """Refuse what a model of the family cannot be asked, before its weights are read.
+        """Refuse what a model of the family cannot be asked.
 
         Raises:
             SettingsError: its models are not asked in words, or do not read what the ranking goes by.
