@@ -3,14 +3,15 @@
 Stanza would load the model by name, from wherever that leads; here it is given one that conjoin has loaded,
 with conjoin's own checks. The name in its settings is always ``ENCODER``. Nor does stanza run it: its own way
 pads all sentences of a call to the longest, and encodes the trees that it learns from once in every epoch
-although the encoder stays as it is.
+although the encoder stays as it is. Only the encoder goes to a GPU: a parser takes hundreds of small steps a
+sentence, which are slower there.
 """
 
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 from stanza.models.common import bert_embedding
@@ -19,6 +20,7 @@ from stanza.models.constituency import trainer as stanza_trainer
 from torch import Tensor, nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+from pipeline.core.device import best_device
 from pipeline.models.loading import identity, length_limit
 from pipeline.models.packing import can_pack, packed_states
 from pipeline.models.roles import ENCODER as ENCODER_ROLE
@@ -98,7 +100,7 @@ def _embeddings(  # noqa: PLR0917 - stanza passes by position
         tokenizer: its tokenizer.
         model: the encoder.
         data: words of each sentence.
-        device: where it is.
+        device: where the parser is.
         keep_endpoints: whether the special tokens at both ends count as words.
         detach: whether the encoder does not learn.
         bert_layer_mix: learned weights of its last layers.
@@ -110,10 +112,10 @@ def _embeddings(  # noqa: PLR0917 - stanza passes by position
     usual = {"detach": detach, "bert_layer_mix": bert_layer_mix, "peft_name": peft_name}
 
     def stanzas(some: Sequence[Sequence[str]]) -> list[Tensor]:
-        found: list[Tensor] = _stanzas(
-            model_name, tokenizer, model, some, device, keep_endpoints, **usual
+        states: list[Tensor] = _stanzas(
+            model_name, tokenizer, model, some, model.device, keep_endpoints, **usual
         )
-        return found
+        return [each.to(device) for each in states]
 
     if model_name != ENCODER or peft_name is not None or not can_pack(model):
         return stanzas(data)
@@ -133,7 +135,7 @@ def _embeddings(  # noqa: PLR0917 - stanza passes by position
             states = torch.stack(packed_states(model, [ids for ids, _ in fitting.values()], layers))
         parts = torch.split(states, [len(ids) for ids, _ in fitting.values()], 1)
         for (words, (_, places)), part in zip(fitting.items(), parts, strict=True):
-            found[words] = part[:, torch.tensor(places, device=part.device)]
+            found[words] = part[:, torch.tensor(places, device=part.device)].to(device)
             if memory:
                 memory.put((layers, words), found[words])
     outer = slice(None) if keep_endpoints else slice(1, -1)
@@ -199,6 +201,13 @@ def given_to_stanza(encoder: Encoder | None) -> Iterator[None]:
         yield
     finally:
         stanza_trainer.load_bert = before
+
+
+def on_its_device(parser: nn.Module) -> None:
+    """Put the encoder of a parser that stanza has built where it is fastest; the parser stays on the CPU."""
+    encoder = cast(PreTrainedModel | None, parser.bert_model)
+    if encoder is not None and can_pack(encoder):
+        encoder.to(best_device())
 
 
 def keep_encoder(encoder: Encoder, folder: Path, saved: dict[str, Any]) -> None:

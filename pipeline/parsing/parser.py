@@ -23,7 +23,7 @@ from pipeline.core.files import sha256_of
 from pipeline.core.names import is_plain_name
 from pipeline.core.types import Sentence
 from pipeline.models.roles import KEPT_ENCODER
-from pipeline.parsing.encoders import ENCODER, given_to_stanza, words_encoder
+from pipeline.parsing.encoders import ENCODER, given_to_stanza, on_its_device, words_encoder
 from pipeline.parsing.levels import TOO_DEEP, is_too_deep
 from pipeline.parsing.tagging import TAGGER, Tagger
 from pipeline.parsing.training import PRETRAIN, ROOT, quiet
@@ -217,6 +217,7 @@ def _from_file(path: Path) -> Parser:
         # stanza logs a traceback and raises
         with quiet(logging.CRITICAL), given_to_stanza(encoder):
             model = Trainer.load(str(path), args=files).model
+        on_its_device(model)
     except ModelError:
         raise
     except Exception as error:  # stanza raises whatever comes, from KeyError to UnpicklingError

@@ -34,6 +34,7 @@ from pipeline.parsing.encoders import (
     Encoder,
     given_to_stanza,
     keep_encoder,
+    on_its_device,
     remembering,
 )
 from pipeline.parsing.levels import is_too_deep
@@ -240,12 +241,13 @@ def train_parser(
             raise InputError(
                 f"the parser cannot be trained on these trees: {reason}", path=folder
             ) from error
+        on_its_device(trainer.model)
         with remembering(), suppress(_NoBetter):
             stanza_training.iterate_training(
                 args, trainer, train_trees, sequences, transitions, dev_trees, [], [], cache,
                 _Evaluator(meter, patience),
             )  # fmt: skip
-        best = torch.load(saved, weights_only=True)
+        best = torch.load(saved, map_location="cpu", weights_only=True)
         if encoder is not None:
             keep_encoder(encoder, folder, best)
         _save_canonically(best, folder / MODEL)

@@ -4,6 +4,7 @@ import pytest
 import torch
 from transformers import BertConfig, BertModel, PreTrainedModel, RobertaConfig, RobertaModel
 
+from pipeline.models import packing
 from pipeline.models.packing import can_pack, packed_states
 from pipeline.models.tokenizers import token_batch
 
@@ -20,6 +21,13 @@ def encoders() -> list[PreTrainedModel]:
     return [BertModel(BertConfig(**SIZES)), RobertaModel(RobertaConfig(**SIZES, pad_token_id=1))]
 
 
+@pytest.fixture(params=["_in_turn", "_masked"])
+def apart(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Attention sentence by sentence, as on a CPU, and in one call, as on a GPU."""
+    monkeypatch.setattr(packing, "_in_turn", getattr(packing, request.param))
+
+
+@pytest.mark.usefixtures("apart")
 @pytest.mark.parametrize("kind", [0, 1], ids=["bert", "roberta"])
 def test_states_and_gradients_are_those_of_padded_sentences(kind: int) -> None:
     """Every layer that is asked for, but for rounding; a pass of the usual form still works afterwards."""
@@ -43,6 +51,7 @@ def test_states_and_gradients_are_those_of_padded_sentences(kind: int) -> None:
     torch.testing.assert_close(again[mask.bool()], real[1], rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.usefixtures("apart")
 def test_no_sentence_sees_another() -> None:
     """Other words in one sentence change nothing of the next."""
     encoder = encoders()[0].eval()
@@ -52,6 +61,7 @@ def test_no_sentence_sees_another() -> None:
     assert torch.equal(one[5:], other[5:])
 
 
+@pytest.mark.usefixtures("apart")
 def test_dropout_is_applied_in_training() -> None:
     """Attention's own dropout counts, too: with all other dropout at 0 two passes differ."""
     config = BertConfig(**SIZES, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.5)
