@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from pipeline.core.console import forsake, one_line, plain, unread
 from pipeline.core.errors import ConjoinError, SettingsError
@@ -29,6 +29,32 @@ FOR_THE_USER, DEFECT, INTERRUPTED, NO_READER, STOPPED = 2, 70, 130, 141, 143
 """Exit codes; the last three are 128 and the signal's number: SIGINT, SIGPIPE and SIGTERM."""
 
 _LONGEST = 300  # characters of an exception's own words
+
+
+class _Signals:
+    """SIGINT and SIGTERM as a command has them: both end it as Ctrl-C does, so that temporary files go.
+
+    A library can make another exception of what they raise (DuckDB's queries do), so which one came is
+    written down here.
+    """
+
+    came: int | None = None
+
+    def raised(self, number: int, _: object) -> None:
+        """What is called when one comes."""
+        self.came = number
+        raise KeyboardInterrupt
+
+    def end(self, error: BaseException) -> None:
+        """End the command for the one that came, if one did."""
+        came, self.came = self.came, None  # said once, though commands stand inside one another
+        if came == signal.SIGTERM:  # which batch systems send
+            _end("stopped; what is finished is kept", STOPPED, error)
+        if came == signal.SIGINT or isinstance(error, KeyboardInterrupt):
+            _end("interrupted; what is finished is kept", INTERRUPTED, error)
+
+
+_SIGNALS = _Signals()
 
 
 @contextmanager
@@ -43,7 +69,7 @@ def ending_in_one_line() -> Iterator[None]:
         # A name that the terminal's encoding lacks is shown escaped; it is no reason to stop.
         if reconfigure := getattr(stream, "reconfigure", None):
             reconfigure(errors="backslashreplace")
-    with _sigterm_as_ctrl_c(), _said_in_one_line():
+    with _signals_watched(), _said_in_one_line():
         yield
 
 
@@ -66,45 +92,45 @@ def _said_in_one_line() -> Iterator[None]:
         forsake(sys.stdout)  # Python would complain at the very end of what is in the buffer
         sys.exit(NO_READER)  # `conjoin … | head` has read enough
     except KeyboardInterrupt as error:
-        if isinstance(error, _Stopped):
-            _end("stopped; what is finished is kept", STOPPED, error)
-        _end("interrupted; what is finished is kept", INTERRUPTED, error)
+        _SIGNALS.end(error)
+    except SystemExit as error:
+        if error.code:
+            _SIGNALS.end(error)
+        raise
     except (ConjoinError, OSError, UnicodeDecodeError) as error:
+        _SIGNALS.end(error)
         # Files that cannot be opened or read are for the user to put right as well.
         _end(" ".join(str(error).split()), FOR_THE_USER, error)
     except Exception as error:
+        _SIGNALS.end(error)
         if is_short_of_memory(error):
             said = f"out of memory: {_words(error)}; {_MORE_MEMORY}"
             _end(said, FOR_THE_USER, error)
         _end(f"unexpected {_words(error)}; {_PLEASE} {_kept(error)}", DEFECT, error)
 
 
-class _Stopped(KeyboardInterrupt):
-    """SIGTERM came, which batch systems send: temporary files are to go, as after Ctrl-C."""
-
-
 @contextmanager
-def _sigterm_as_ctrl_c() -> Iterator[None]:
-    """Have SIGTERM end the command as Ctrl-C does, where nobody else has said what it is to do.
+def _signals_watched() -> Iterator[None]:
+    """Have SIGINT and SIGTERM noted, where nobody else has said what they are to do.
 
     Workers of a launch end at once: they may wait for one another, and the launcher sees to what they share.
     """
-    if (
-        "WORLD_SIZE" in os.environ
-        or threading.current_thread() is not threading.main_thread()
-        or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL
-    ):
+    if "WORLD_SIZE" in os.environ or threading.current_thread() is not threading.main_thread():
         yield
         return
-    signal.signal(signal.SIGTERM, _raise_stopped)
+    usual: dict[int, Any] = {
+        signal.SIGINT: signal.default_int_handler,
+        signal.SIGTERM: signal.SIG_DFL,
+    }
+    ours = [number for number, handler in usual.items() if signal.getsignal(number) is handler]
+    for number in ours:
+        _SIGNALS.came = None
+        signal.signal(number, _SIGNALS.raised)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-
-
-def _raise_stopped(*_: object) -> None:
-    raise _Stopped
+        for number in ours:
+            signal.signal(number, usual[number])
 
 
 _PLEASE = "this is a defect of conjoin, please report it;"

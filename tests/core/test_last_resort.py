@@ -20,6 +20,7 @@ from pipeline.core import console
 from pipeline.core.claims import Claim, appearing
 from pipeline.core.console import Meter, say, table, warn
 from pipeline.core.errors import InputError
+from pipeline.corpus.engine import engine
 from pipeline.sharing.corpora import command as corpora
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -215,6 +216,38 @@ def test_sigterm_clears_what_ctrl_c_clears(tmp_path: Path, forks: Any) -> None:
     assert (tmp_path / "log").read_text() == "conjoin: stopped; what is finished is kept\n"
     assert not list(scratch.iterdir())
     assert not out.parent.exists()
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_that_a_library_swallows_ends_the_command_as_itself(
+    tmp_path: Path, forks: Any, number: signal.Signals, code: int
+) -> None:
+    """DuckDB makes an error of its own of what the signal raises in a query, and checks a finding of that."""
+    begun = tmp_path / "begun"
+    endless = (
+        "SELECT count(*) FROM range(100000000) a, range(1000) b WHERE a.range * b.range % 7 = 3"
+    )
+
+    def run(_: object) -> None:
+        with engine(threads=1) as database:
+            begun.touch()
+            database.execute(endless).fetchall()
+
+    def work() -> None:
+        corpora.run = run  # type: ignore[assignment]
+        sys.argv = ["conjoin", "corpora"]
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)  # as a command finds them
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        main()
+
+    child = forks.start(work, tmp_path / "log")
+    until = time.monotonic() + 60
+    while not begun.exists() and time.monotonic() < until:
+        time.sleep(0.02)
+    time.sleep(0.3)
+    os.kill(child, number)
+    assert forks.end(child) == code
+    assert (tmp_path / "log").read_text().endswith("what is finished is kept\n")
 
 
 def test_closed_input_and_errors_are_replaced(tmp_path: Path) -> None:
