@@ -26,6 +26,7 @@ from pipeline.core.fingerprint import Fingerprint, Output
 from pipeline.core.settings import Settings
 from pipeline.report import stage as report
 from pipeline.report.sections import Section, picture
+from pipeline.sources import making
 from pipeline.train import stage as train
 
 WRITING = {"out", "export"}
@@ -327,6 +328,39 @@ def test_an_unfinished_output_of_another_command_is_that_ones(
     with pytest.raises(InputError, match=f"no earlier output of `conjoin {command}`"):
         run(name, out)
     assert {path.name: path.read_bytes() for path in out.iterdir()} == before
+
+
+def test_the_mark_of_a_run_alone_makes_no_other_file_its_own(
+    run: Callable[..., None], tmp_path: Path
+) -> None:
+    """Nothing of a stopped run stands in predictor/ without the card that lists it."""
+    out = tmp_path / "out"
+    out.mkdir()
+    with folder_lock(out):
+        Claim(out, "train").take()
+    (out / "predictor").mkdir()
+    (out / "predictor/mine.txt").write_text("mine")
+    with pytest.raises(InputError, match=r"not its own, first predictor/mine\.txt"):
+        run("train.out", out)
+    (out / "predictor/mine.txt").unlink()
+    run("train.out", out)
+
+
+@pytest.mark.parametrize("name", ["generate.out", "harvest.out"])
+def test_candidates_are_made_elsewhere_for_own_use_alone(
+    name: str, run: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where a licence keeps the text in its corpus, nothing is written outside without the flag."""
+
+    def refuse(out: Path, corpus: Path) -> None:
+        raise InputError("kept at home", path=out)
+
+    monkeypatch.setattr(making, "require_home_of_text", refuse)
+    with pytest.raises(InputError, match="kept at home"):
+        run(name, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    run(name, tmp_path / "out", own_use=True)
+    assert (tmp_path / "out/manifest.json").is_file()
 
 
 def test_training_keeps_what_is_not_its_own(run: Callable[..., None], tmp_path: Path) -> None:

@@ -375,6 +375,9 @@ class Settings(BaseModel):
         return {str(key): value for key, value in merged.items()}
 
 
+OWN_USE_HELP = "Write text whose licence forbids to hand it on, or is not known: it stays with you."
+
+
 class SourceSettings(Settings):
     """How a run that makes candidates is carried out: what ``generate`` and ``harvest`` have in common."""
 
@@ -387,6 +390,7 @@ class SourceSettings(Settings):
     threads: int = Field(
         1, ge=1, le=MOST_THREADS, description="CPU threads per process (part of the fingerprint)."
     )
+    own_use: bool = Field(False, description=f"out, outside the corpus folder: {OWN_USE_HELP}")
     dry_run: bool = Field(
         False, description="Print units, time and disk from a short probe; write nothing."
     )
@@ -479,9 +483,6 @@ TREES_OF_HELP = (
     "whose trees; best: the treebank's where they have the constituent, else the parser's; treebank: those "
     "alone, so that candidates without are left out; parser: nothing of the treebank's."
 )
-
-
-OWN_USE_HELP = "Write text whose licence forbids to hand it on, or is not known: it stays with you."
 
 
 class ParserSettings(Settings):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from pipeline.core.corpus_folder import corpus_around
+from pipeline.core.corpus_folder import SENTENCES_FILE, corpus_around
 from pipeline.core.errors import InputError
 from pipeline.core.files import resolved
 from pipeline.core.parquet import read_batches, require_text, value_counts
@@ -92,6 +92,21 @@ def require_home(
         if home is None or corpus_around(resolved(shards.place)) != home:
             licenses = {name: rows for name, rows in licences_of(shards).items() if wanted(name)}
             require_permission(licenses, shards.place, remedy=_at_home)
+
+
+def require_home_of_text(out: Path, corpus: Path) -> None:
+    """Refuse rows of a corpus's own sentences elsewhere than in its folder, where a licence keeps them there.
+
+    Args:
+        out: where they are to be written.
+        corpus: its folder.
+    """
+    if corpus_around(resolved(out).parent) == resolved(corpus):
+        return
+    found: Counter[str] = Counter()
+    for batch in read_batches(corpus / SENTENCES_FILE, _LICENSE, 65_536):
+        found.update(value_counts(batch.column("license").fill_null(UNKNOWN)))
+    require_permission(dict(sorted(found.items())), corpus, remedy=_at_home)
 
 
 def _at_home(expression: str) -> str:

@@ -24,13 +24,14 @@ from pipeline.core.parquet import MANIFEST, RECORDS
 from pipeline.core.settings import SourceSettings
 from pipeline.core.tally import Tally
 from pipeline.corpus.card import CARD, is_card, write_card
+from pipeline.corpus.handing_on import require_home_of_text
 from pipeline.executor import launch
 from pipeline.executor.run import Make, OnBatch, RunReport, run_units
 from pipeline.executor.units import UnitFolder, patterns_of, read_or_nothing, written_units
 from pipeline.sources import dry_run
 from pipeline.sources.protocol import SCHEMAS, AskingSource, CandidateSource, tables
 
-_OF_THE_RUN = {"processes", "out", "dry_run"}
+_OF_THE_RUN = {"processes", "out", "own_use", "dry_run"}
 """Settings that change no row, and that the command in the manifest never shows."""
 
 
@@ -74,7 +75,8 @@ def make_candidates(
 
     Raises:
         ConjoinError: of the source.
-        InputError: another run writes to the output folder, or something else is in it.
+        InputError: another run writes to the output folder, or something else is in it; or it lies outside
+            the corpus folder, and a licence keeps the text there.
         ConjoinError: of ``making.check``.
     """
     claim = Claim(
@@ -82,6 +84,8 @@ def make_candidates(
         partial(_earlier, stage=settings.stage, making=making), parts=[*patterns_of(SCHEMAS), CARD],
     )  # fmt: skip
     claim.check()
+    if not settings.own_use:
+        require_home_of_text(out, settings.corpus)
 
     def units(device: torch.device) -> UnitFolder:
         fingerprint = _fingerprint(settings, source, device, making)

@@ -49,7 +49,9 @@ def earlier_run(out: Path) -> Listed:
     try:
         names = list(read_json(predictor / "predictor.json", _NamesOfFiles)["files"])
     except InputError:  # of another task, or of an earlier version: nothing says which they are
-        names = [path.relative_to(predictor).as_posix() for path in predictor.rglob("*")]
+        of_a_run = _has_form(out / "run.json", RunCard) or (out / "checkpoints").is_dir()
+        found = predictor.rglob("*") if of_a_run else ()
+        names = [path.relative_to(predictor).as_posix() for path in found]
     return listed | {f"predictor/{name}" for name in names}
 
 

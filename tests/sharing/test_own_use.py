@@ -8,6 +8,7 @@ from shared_corpora import candidate_folder
 
 from pipeline.cli import COMMANDS
 from pipeline.core.errors import InputError
+from pipeline.corpus.handing_on import require_home_of_text
 from pipeline.corpus.layout import find_shards
 from pipeline.corpus.rows import read_accepted
 from pipeline.release.settings import ReleaseSettings
@@ -76,6 +77,17 @@ def test_candidates_stay_at_home_without_a_flag(tmp_path: Path, name: str) -> No
         COPIES[name](place, tmp_path / "other/candidates/chosen/seed-0", False)
 
 
+def test_what_is_made_of_a_corpus_stays_at_home(tmp_path: Path) -> None:
+    """Its sentences' own licence counts, before there is a candidate."""
+    candidate_folder(tmp_path / "toy", 14, license_="LDC-User-Agreement")
+    candidate_folder(tmp_path / "free", 7)
+    require_home_of_text(tmp_path / "toy/candidates/new/seed-0", tmp_path / "toy")
+    require_home_of_text(tmp_path / "out", tmp_path / "free")
+    for out in (tmp_path / "out", tmp_path / "free/candidates/new/seed-0"):
+        with pytest.raises(InputError, match=r"text of 14 rows .*--own-use"):
+            require_home_of_text(out, tmp_path / "toy")
+
+
 def test_rejects_are_text_as_well(tmp_path: Path) -> None:
     """A licence that rejects alone have keeps them at home, too."""
     place = candidate_folder(tmp_path / "toy", 1, first=6, license_="LDC-User-Agreement")
@@ -113,4 +125,4 @@ def test_the_flag_is_of_the_commands_that_copy_text() -> None:
     have = {
         name for name, (settings, _, _) in COMMANDS.items() if "own_use" in settings.model_fields
     }
-    assert have == COPIES.keys() | {"report"}
+    assert have == COPIES.keys() | {"report", "generate", "harvest"}
