@@ -42,6 +42,26 @@ def test_one_sentence_per_line(tmp_path: Path) -> None:
     assert tally.to_dict() == {"seen": 3, "kept": 2, "refused": {"blank line": 1}}
 
 
+def test_what_no_word_may_be_is_counted(tmp_path: Path) -> None:
+    """Escape sequences, sentinels and lost bytes would stand in every candidate; the sentence is left out."""
+    path, tally = tmp_path / "a.txt", Tally()
+    lines = [
+        "One stays .",
+        "A \x1b[31mred word .",
+        "A lost \ufffd byte .",
+        "An <extra_id_0> of T5 .",
+    ]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    (kept,) = read_text(path, tally, license_="CC0-1.0")
+    assert kept.sentence_id == "text/a.txt/1"
+    assert dict(tally.refused) == {
+        "sentence with a control character": 1,
+        "sentence with a replacement character": 1,
+        "sentence with a mask or sentinel of language models": 1,
+    }
+    assert tally.places["sentence with a control character"] == ["a.txt: line or sentence 2"]
+
+
 @pytest.mark.parametrize("blank", [False, True])
 def test_running_text_is_cut_by_punkt(tmp_path: Path, blank: bool) -> None:
     """Sentences end where punkt says; hard-wrapped lines are joined only where blank lines show it."""

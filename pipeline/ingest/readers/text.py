@@ -7,6 +7,7 @@ from pipeline.core.console import Meter
 from pipeline.core.errors import InputError
 from pipeline.core.tally import Tally
 from pipeline.core.types import Sentence
+from pipeline.core.words import fault_of_word
 from pipeline.text.lines import COLUMNS, begins_phrase, is_of_columns
 from pipeline.text.natural import split_words
 from pipeline.text.segmentation import Segmenter, guarded, learn_punkt, load_stanza, text_files
@@ -31,7 +32,7 @@ def read_text(
 
     Args:
         source: a file, or a folder with .txt, .txt.gz or .txt.xz files at any depth.
-        tally: counts sentences, and lines that are blank.
+        tally: counts sentences, lines that are blank, and sentences with what no word may be.
         segment: ``line``: one sentence per line. Else ``punkt`` (trained here on the text itself)
             or ``stanza`` finds the sentences in each paragraph: what stands between blank lines,
             or each line of a file without blank lines.
@@ -86,8 +87,19 @@ _Raw = tuple[str, int, str]
 
 def _made(found: Iterable[_Raw], tally: Tally, license_: str) -> Iterator[Sentence]:
     known: dict[str, str] = {}  # one word is one object, however often it is written
+    faults: dict[str, str] = {}
     for name, number, sentence in found:
-        words = tuple(known.setdefault(w, w) for w in guarded(split_words, sentence, name))
+        split = guarded(split_words, sentence, name)
+        for word in split:
+            if word not in known:
+                known[word] = word
+                if fault := fault_of_word(word):
+                    faults[word] = fault
+        fault = next((faults[word] for word in split if word in faults), None)
+        if fault is not None:
+            tally.refuse(f"sentence with {fault}", place=f"{name}: line or sentence {number}")
+            continue
+        words = tuple(known[word] for word in split)
         tally.keep()
         yield Sentence(
             sentence_id=f"text/{name}/{number}",
