@@ -130,6 +130,7 @@ def test_a_run_by_targets_is_valid_and_named_apart(
         ([cell("NP", 0, 2, 1.0)], {"edges": [4, 3]}, {}, "the edges do not ascend"),
         ([cell("NP", 0, 2, 1.0)], {"format": 2}, {}, "make it with `conjoin diagnose RUN`"),
         ([cell("NP", 0, 2, 1.0, preconjunction="both")], {}, {}, "'both' … 'or' is no pair"),
+        ([cell("NP", 0, 2, 1.0, coordinator="&")], {}, {}, "must be one of and, and/or, but, nor, or"),
         ([cell("NP", 0, 2, 1.0)], {}, {"arity": "like-L", "labelled": 5}, "targets say which coordinators"),
         ([cell("NP", 0, 2, 1.0)], {}, {"coordinators": "and,or"}, "targets say which coordinators"),
         ([cell("NP", 0, 2, 1.0)], {}, {"spans": "random"}, "targets are for constituents"),
