@@ -41,7 +41,7 @@ def unlabelled(number: int) -> Sentence:
         f" (PP (IN with) (NP (NNS {two}) (NNS {three}) (NNS {one}))) (ADVP (RB here)))))"
     )
     words = ("we", "saw", one, two, "near", three, "with", two, three, one, "here")
-    return Sentence(f"u{number}", "d", "train", words, None, tree, (), "test")
+    return Sentence(f"u{number}", "d", "train", words, None, tree, (), "CC0-1.0")
 
 
 def build(folder: Path) -> Path:

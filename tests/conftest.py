@@ -198,7 +198,7 @@ def corpus(
         words = ("the", a, "man", "saw", "a", "dog", "near", "the", b, "yesterday")
         tree = TREE.format(a=a, b=b)
         name = f"c/{index:02d}"
-        sentences.append(Sentence(name, "d", "train", words, None, tree, (), "CC0"))
+        sentences.append(Sentence(name, "d", "train", words, None, tree, (), "CC0-1.0"))
     write_trees(folder, sentences, size=7)
     (folder / "models").mkdir()
     (folder / "models" / "bert").symlink_to(tiny_bert)

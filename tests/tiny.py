@@ -41,7 +41,7 @@ def sentence(number: int, split: str = "train", label: str = "NP") -> Sentence:
     """The gold sentence of that number."""
     words, k, spans = coordinated(number)
     gold = (Coordination(k, "and", label, spans),)
-    return Sentence(f"s{number}", "d", split, words, None, None, gold, "test")
+    return Sentence(f"s{number}", "d", split, words, None, None, gold, "CC0-1.0")
 
 
 def bracketed(sentence: Sentence) -> Sentence:

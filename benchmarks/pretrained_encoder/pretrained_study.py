@@ -7,6 +7,8 @@ right in benchmarks/outcomes/CORPUS.jsonl and what each command cost in outcomes
 study, such as genia-minilm.
 
     python benchmarks/pretrained_encoder/pretrained_study.py run --corpus data/study/genia-minilm --seeds 0 1
+
+On a machine with a GPU, which every command takes, ``--jobs 15`` has fifteen of them share it.
 """
 
 import argparse
@@ -86,6 +88,7 @@ def chain(  # noqa: PLR0917 - what names a chain
     encoder: Path,
     updates: int,
     variants: Sequence[str] = (),
+    masked_lm: Path | None = None,
 ) -> Iterator[Unit]:
     """The units of one draw of L at the level of L's trees, in order.
 
@@ -96,6 +99,8 @@ def chain(  # noqa: PLR0917 - what names a chain
         encoder: the untouched one, of predictors and parsers.
         updates: of every predictor.
         variants: of ``VARIANTS``, trained besides.
+        masked_lm: with the encoder's tokenizer, for attested fills; None: there are none. One at random is
+            taken, so what its head says is in no row but in ``score``.
     """
     where, draw = str(corpus), ("--labelled", labelled, "--seed", str(seed))
     runs, candidates = corpus / "runs", corpus / "candidates"
@@ -124,9 +129,10 @@ def chain(  # noqa: PLR0917 - what names a chain
         source = str(candidates / folder / at)
         return train(system, "no-filter", "--candidates", source, needs=needs)
 
-    def select(folder: str, source: str, *more: str, needs: Sequence[str]) -> Unit:
-        names = str(candidates / source / at), "--out", str(candidates / folder / at)
-        command = ("select", *names, "--seed", str(seed), *more)
+    def select(folder: str, *sources: str, more: Sequence[str], needs: Sequence[str]) -> Unit:
+        names = (str(candidates / source / at) for source in sources)
+        out = "--out", str(candidates / folder / at)
+        command = ("select", *names, *out, "--seed", str(seed), *more)
         return Unit(f"select {folder} {at}", command, tuple(f"{each} {at}" for each in needs))
 
     taught = ("--parser", "labelled", "--parser-lm", str(encoder), *PARSING)
@@ -136,13 +142,13 @@ def chain(  # noqa: PLR0917 - what names a chain
     yield Unit(f"preparse {at}", ("preparse", where, *taught, *draw, "--name", PARSER))
     yield train("predictor", "baseline")
     yield Unit(f"harvest {at}", ("harvest", where, *harvested), (f"preparse {at}",))
-    yield select("believed", "harvest", *believed, needs=("harvest", "train predictor"))
+    yield select("believed", "harvest", more=believed, needs=("harvest", "train predictor"))
     yield learn("believed", "believed", "select believed")
     for variant in variants:
         yield train(f"predictor-{variant}", "baseline")
         yield learn(f"believed-{variant}", "believed", "select believed")
     whole = (*believed, "--whole-sentences", "--sample", "random-sentences", "--size", WHOLE)
-    yield select("whole", "harvest", *whole, needs=("harvest", "train predictor"))
+    yield select("whole", "harvest", more=whole, needs=("harvest", "train predictor"))
     again = ("--also", str(candidates / "whole" / at), "--teacher", PARSER, "--name", RETRAINED)
     yield Unit(
         f"preparse {RETRAINED} {at}",
@@ -150,6 +156,14 @@ def chain(  # noqa: PLR0917 - what names a chain
         (f"preparse {at}", f"select whole {at}"),
     )
     yield learn("harvest", "harvest", "harvest")
+    if masked_lm is not None:
+        unranked = ("--fills", "attested", "--pool", "1", "--lm", "bert", "--model", str(masked_lm))
+        out = ("--out", str(candidates / "attested" / at))
+        command = ("generate", where, *unranked, "--trees", PARSER, *draw, *out)
+        yield Unit(f"generate attested {at}", command, (f"preparse {at}",))
+        yield learn("attested", "attested", "generate attested")
+        yield select("both", "harvest", "attested", more=(), needs=("harvest", "generate attested"))
+        yield learn("both", "both", "select both")
     yield train("brackets", "baseline", "--brackets", "1")
     for augment in ("copy", "mask"):
         yield train(augment, "baseline", "--augment", augment)
@@ -244,7 +258,13 @@ def main(given: argparse.Namespace) -> None:
         unit
         for seed in given.seeds
         for unit in chain(
-            given.corpus, given.labelled, seed, given.encoder, given.updates, given.variants
+            given.corpus,
+            given.labelled,
+            seed,
+            given.encoder,
+            given.updates,
+            given.variants,
+            given.masked_lm,
         )
     ]
     units = wanted(units, given.only)
@@ -252,7 +272,7 @@ def main(given: argparse.Namespace) -> None:
         print(*(f"conjoin {' '.join(unit.command)}" for unit in units), sep="\n")
         return
     run(units, given.corpus, given.jobs, given.hours)
-    evaluation = ("evaluate", str(given.corpus), "--split", given.split)
+    evaluation: tuple[str, ...] = ("evaluate", str(given.corpus), "--split", given.split)
     for name in (PARSER, RETRAINED):
         if (given.corpus / "parsers" / name).is_dir():
             evaluation += ("--parser", name)
@@ -266,6 +286,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("command", choices=("units", "run"))
     parser.add_argument("--corpus", type=Path, required=True)
     parser.add_argument("--encoder", type=Path, default=Path("data/models/minilm"))
+    parser.add_argument("--masked-lm", type=Path, help="for attested fills, which need one")
     parser.add_argument("--labelled", default="250")
     parser.add_argument("--seeds", type=int, nargs="+", required=True)
     parser.add_argument("--updates", type=int, default=1200)

@@ -4,12 +4,14 @@ Usage: python benchmarks/pretrained_encoder/pretrained_tables.py data/study/geni
 
 One table for each corpus, size of L and annotation. Gains are over the row without candidates of the highest
 mean of that table, which is chosen by looking at it: candidates are held against the best there is. Intervals
-as in equal_annotation.py: seeds and instances resampled, seeds and documents, and Student's over seeds.
+as in equal_annotation.py: seeds and instances resampled, seeds and documents, and Student's over seeds. With
+``--parts`` instead: each system's accuracy by label, and how often one of two systems is right.
 """
 
 import sys
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 from pathlib import Path
 from statistics import fmean
 
@@ -59,10 +61,50 @@ def rows(
     return best, made
 
 
-def main(corpora: Sequence[Path]) -> None:
+def print_parts(outcomes: Outcomes, size: str) -> None:
+    """What systems of one size of L know: accuracy by label, and what two of them find together."""
+    found: defaultdict[str, dict[int, Outcome]] = defaultdict(dict)
+    for run in outcomes.runs.values():
+        if run["size"] == size:
+            found[run["system"]][run["seed"]] = run
+    labels = list(outcomes.instances)
+
+    def share(right: Sequence[Sequence[bool]]) -> str:
+        return f"{100 * fmean(fmean(each) for each in right):.1f}"
+
+    heads = [f"{label} ({outcomes.instances[label]})" for label in labels]
+    made = [
+        [name, *(share([outcomes.right(run, label) for run in runs.values()]) for label in labels)]
+        for name, runs in sorted(found.items())
+    ]
+    print_table(["", *heads], made)
+    plain = sorted(name for name in found if "+" not in name)
+    pairs = []
+    for one, other in combinations(plain, 2):
+        both = sorted(found[one].keys() & found[other].keys())
+        either = [
+            [
+                a or b
+                for a, b in zip(
+                    *(outcomes.right(found[s][seed]) for s in (one, other)), strict=True
+                )
+            ]
+            for seed in both
+        ]
+        if both:
+            pairs.append([one, other, str(len(both)), share(either)])
+    print_table(["one of the two is right", "", "seeds", "share"], pairs)
+
+
+def main(corpora: Sequence[Path], *, parts: bool) -> None:
     """Print the tables of every corpus."""
     for corpus in corpora:
         outcomes = Outcomes.read(FOLDER / f"{corpus.name}.jsonl")
+        if parts:
+            for size in sorted({run["size"] for run in outcomes.runs.values()}):
+                print(f"{corpus.name}, |L| = {size}: accuracy by label (instances)\n")
+                print_parts(outcomes, size)
+            continue
         test = held_out(corpus)
         found = [(sentence.doc_id, each.label) for sentence in test for each in evaluable(sentence)]
         documents, labels = [doc for doc, _ in found], [label for _, label in found]
@@ -83,4 +125,4 @@ def main(corpora: Sequence[Path]) -> None:
 if __name__ == "__main__":
     if not sys.argv[1:]:
         sys.exit(__doc__)
-    main([Path(each) for each in sys.argv[1:]])
+    main([Path(each) for each in sys.argv[1:] if each != "--parts"], parts="--parts" in sys.argv)

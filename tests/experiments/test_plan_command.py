@@ -130,7 +130,9 @@ def test_probes_run_the_real_thing(corpus: Path, monkeypatch: pytest.MonkeyPatch
     assert sorted(corpus.rglob("*")) == before
     gold = (Coordination(1, "and", "NP", (Span(0, 1), Span(2, 3))),)
     sentences = [
-        Sentence(f"s{n}", "d", "train", ("lamp", "and", "harbor", f"w{n}"), None, None, gold, "CC0")
+        Sentence(
+            f"s{n}", "d", "train", ("lamp", "and", "harbor", f"w{n}"), None, None, gold, "CC0-1.0"
+        )
         for n in range(24)
     ]
     write_rows(corpus / "sentences.parquet", SENTENCES, map(sentence_row, sentences))

@@ -48,7 +48,7 @@ def test_every_reference_becomes_a_candidate_or_a_counted_reject(corpus: Path) -
         assert row.words[row.coordinator] == "and"
         assert first.end == row.coordinator == second.start - 1
         assert first == row.reference
-        assert row.license == "CC0"
+        assert row.license == "CC0-1.0"
     assert len({r.candidate_id for r in rows}) == len(rows)
 
 

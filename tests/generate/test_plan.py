@@ -26,7 +26,7 @@ WORDS = ("the", "man{n}", "saw", "a", "dog", "near", "it")
 
 def sentence(number: int, tree: str = TREE) -> Sentence:
     words = tuple(word.format(n=number) for word in WORDS)
-    return Sentence(f"s{number}", "d", "train", words, None, tree.format(n=number), (), "CC0")
+    return Sentence(f"s{number}", "d", "train", words, None, tree.format(n=number), (), "CC0-1.0")
 
 
 @pytest.fixture

@@ -64,7 +64,7 @@ class Counting:
         words, one, two = (str(n), self.word, str(n + 1)), Span(0, 1), Span(2, 3)
         content = candidate_id(f"s{n}", words, 1, one, (one, two))
         candidate = Candidate(
-            content, f"s{n}", words, 1, (one, two), "NP", one, str(n + 1), None, None, None, "CC0"
+            content, f"s{n}", words, 1, (one, two), "NP", one, str(n + 1), None, None, None, "CC0-1.0"
         )  # fmt: skip
         return Reject(candidate, "odd") if n % 2 else candidate
 
@@ -75,12 +75,12 @@ def test_a_source_is_a_class_and_a_line(
     """Units, rows, rejects, notes, fingerprint and dry run of a source that is no infilling."""
     monkeypatch.setitem(sources.SOURCES, "free", Counting)
     out = tmp_path / "out"
-    run(GenerateSettings(corpus=tmp_path, out=out, dry_run=True))
+    run(GenerateSettings(corpus=tmp_path, out=out, own_use=True, dry_run=True))
     printed = capsys.readouterr().out
     assert "3 to make of 3" in printed
     assert "5 numbers that nobody has" in printed
     assert not out.exists()
-    run(GenerateSettings(corpus=tmp_path, out=out))
+    run(GenerateSettings(corpus=tmp_path, out=out, own_use=True))
     manifest = read_json(out / "manifest.json")
     assert manifest["tally"] == {"kept": 4, "refused": {"odd": 3}, "seen": 7}
     assert manifest["notes"] == {

@@ -26,7 +26,7 @@ WORDS = ("The", "parser", "read", "ten", "trees", "in", "the", "bank", "quickly"
 
 
 def sentence(sentence_id: str = "s1") -> SourceSentence:
-    return SourceSentence(sentence_id, WORDS, "CC0")
+    return SourceSentence(sentence_id, WORDS, "CC0-1.0")
 
 
 def test_constituents_exclude_root_and_other_labels() -> None:
@@ -164,7 +164,7 @@ def test_given_spans_that_are_no_text_name_the_line(
 
 def test_twins_put_the_mask_after_and_before() -> None:
     """S′(1) reads "X and mask", S′(2) "mask and X" (§3.1), in natural spacing."""
-    reference = Reference("s1", WORDS, Span(5, 8), "PP", "CC0")
+    reference = Reference("s1", WORDS, Span(5, 8), "PP", "CC0-1.0")
     twins = make_twins(reference, "and", "<extra_id_0>")
     assert twins.append == "The parser read ten trees in the bank and <extra_id_0> quickly."
     assert twins.prepend == "The parser read ten trees <extra_id_0> and in the bank quickly."
@@ -172,7 +172,7 @@ def test_twins_put_the_mask_after_and_before() -> None:
 
 def test_twins_repeat_the_mask_for_bert() -> None:
     """BERT's twins hold as many masks as are asked for."""
-    reference = Reference("s1", WORDS, Span(8, 9), "ADVP", "CC0")
+    reference = Reference("s1", WORDS, Span(8, 9), "ADVP", "CC0-1.0")
     twins = make_twins(reference, "or", "[MASK]", 3)
     assert twins.append.endswith("quickly or [MASK] [MASK] [MASK].")
     assert twins.prepend.endswith("bank [MASK] [MASK] [MASK] or quickly.")

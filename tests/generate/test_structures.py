@@ -48,7 +48,7 @@ def labelled(number: int) -> Sentence:
     words = tuple(text.split())
     where = words.index(word)
     structure = Coordination(where, word, "NP", tuple(Span(*span) for span in spans))
-    return Sentence(f"l/{number}", "l", "train", words, None, None, (structure,), "CC0")
+    return Sentence(f"l/{number}", "l", "train", words, None, None, (structure,), "CC0-1.0")
 
 
 @pytest.fixture(scope="module")

@@ -167,7 +167,7 @@ def _with_trees(change: Callable[[dict[str, Any]], Any], given: bytes) -> Callab
 
     def make(folder: Path) -> None:
         place = folder / "corpus"
-        sentence = Sentence("s", "d", "train", words, None, tree, (), "CC0")
+        sentence = Sentence("s", "d", "train", words, None, tree, (), "CC0-1.0")
         write_rows(place / "sentences.parquet", SENTENCES, [sentence_row(sentence)])
         shard = place / "trees/trees-0.parquet"
         row = {
@@ -175,7 +175,7 @@ def _with_trees(change: Callable[[dict[str, Any]], Any], given: bytes) -> Callab
             "words": list(words),
             "parser": "p",
             "tree": tree,
-            "license": "CC0",
+            "license": "CC0-1.0",
         }
         write_rows(shard, TREES, [row])
         manifest = {

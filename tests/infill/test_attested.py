@@ -45,7 +45,7 @@ SENTENCES = [
     ("unfathomable harbors saw small lamps quickly", 3, 5),
 ]
 REFERENCES = [
-    Reference(f"s{i}", tuple(text.split()), Span(start, end), "NP", "CC0")
+    Reference(f"s{i}", tuple(text.split()), Span(start, end), "NP", "CC0-1.0")
     for i, (text, start, end) in enumerate(SENTENCES)
 ]
 LONG = ["the dog", "the old dog", "the girl who saw the lamp", "a man", "the dog", "harbors"]
@@ -251,7 +251,7 @@ def test_free_and_attested_fills_of_the_same_tokens_score_alike(
     monkeypatch.setattr(Infiller, "_finish", spied)
     for reference in REFERENCES:
         ((free,),) = fill(infiller, [reference])
-        option = Attested(("whatever",), Donor("d", 0, 1), "CC0")
+        option = Attested(("whatever",), Donor("d", 0, 1), "CC0-1.0")
         ((found,),) = fill(ranker, [ReferenceOptions(reference, (option,), (traces[-1].tokens,))])
         assert scores_of(found) == pytest.approx(scores_of(free), abs=1e-4)
 

@@ -16,7 +16,7 @@ from pipeline.infill.candidates import (
 from pipeline.text.coordinations import UNBALANCED
 
 WORDS = ("The", "parser", "read", "ten", "trees", ".")
-REFERENCE = Reference("s1", WORDS, Span(3, 5), "NP", "CC0")
+REFERENCE = Reference("s1", WORDS, Span(3, 5), "NP", "CC0-1.0")
 
 
 def test_candidate_has_exact_boundaries() -> None:
@@ -29,7 +29,7 @@ def test_candidate_has_exact_boundaries() -> None:
         bracketed(made.words, made.conjuncts)
         == "The parser read [ten trees] and [nine ( old ) graphs] ."
     )
-    assert (made.label, made.reference, made.license) == ("NP", Span(3, 5), "CC0")
+    assert (made.label, made.reference, made.license) == ("NP", Span(3, 5), "CC0-1.0")
     assert (made.score, made.score_append, made.score_prepend) == (-0.5, -0.4, -0.6)
 
 
@@ -110,9 +110,9 @@ def test_a_conjunct_that_does_not_balance_is_rejected_unless_asked_for(
     span: Span, fill: str, refused: bool
 ) -> None:
     """Of a fill that a model writes and of one that somebody wrote, and of the reference."""
-    reference = Reference("s", ("We", "saw", "(", "cats", ")", "."), span, "NP", "CC0")
+    reference = Reference("s", ("We", "saw", "(", "cats", ")", "."), span, "NP", "CC0-1.0")
     words = tuple(fill.split())
-    attested = Attested(words, Donor("t", 0, len(words)), "CC0")
+    attested = Attested(words, Donor("t", 0, len(words)), "CC0-1.0")
     for each in (Fill(fill), Fill(fill, attested=attested)):
         (made,) = make_candidates(reference, [each], "and")
         assert (made.reason if isinstance(made, Reject) else None) == (
@@ -124,7 +124,9 @@ def test_a_conjunct_that_does_not_balance_is_rejected_unless_asked_for(
 
 def test_a_copy_of_a_coordinated_reference_is_a_copy() -> None:
     """The reason says what is worst about a fill; in treebanks a reference may hold a coordinator."""
-    reference = Reference("s", ("We", "saw", "cats", "and", "dogs", "."), Span(2, 5), "NP", "CC0")
+    reference = Reference(
+        "s", ("We", "saw", "cats", "and", "dogs", "."), Span(2, 5), "NP", "CC0-1.0"
+    )
     (made,) = make_candidates(reference, [Fill("Cats and dogs")], "and")
     assert isinstance(made, Reject)
     assert made.reason == SAME

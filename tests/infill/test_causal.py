@@ -24,7 +24,7 @@ SENTENCES = [
     ("unfathomable harbors saw small lamps quickly ( today ) .", 3, 5),
 ]
 REFERENCES = [
-    Reference(f"s{i}", tuple(text.split()), Span(start, end), "NP", "CC0")
+    Reference(f"s{i}", tuple(text.split()), Span(start, end), "NP", "CC0-1.0")
     for i, (text, start, end) in enumerate(SENTENCES)
 ]
 CHAT = "{% for m in messages %}<{{ m.role }}>{{ m.content }}\n{% endfor %}<assistant>"
@@ -196,7 +196,7 @@ def choices_of(where: Path) -> list[ReferenceOptions]:
     _, tokenizer = loaded(where)
     texts = ["the dog", "a very old dog", "a girl who saw the lamp", "harbors", "the old man"]
     options = tuple(
-        Attested(tuple(text.split()), Donor(f"d{k}", k, k + 2), "CC0")
+        Attested(tuple(text.split()), Donor(f"d{k}", k, k + 2), "CC0-1.0")
         for k, text in enumerate(texts)
     )
     ids = tuple(tuple(tokenizer(" " + text)["input_ids"]) for text in texts)
@@ -271,7 +271,7 @@ def test_further_conjuncts_stand_in_the_question() -> None:
     """S′(1) and S′(2) of a structure with a conjunct placed already."""
     placed = PlacedConjunct(("a", "lamp"), None, None, None, None)
     reference = Reference(
-        "s", ("we", "saw", "a", "dog", "today"), Span(2, 4), "NP", "CC0",
+        "s", ("we", "saw", "a", "dog", "today"), Span(2, 4), "NP", "CC0-1.0",
         structure=Structure("or", conjuncts=3), placed=(placed,),
     )  # fmt: skip
     first, second = around_blank(reference, "and")
@@ -295,7 +295,7 @@ def test_a_form_that_the_model_has_no_tokens_for_is_refused(
 
 def test_sources_that_cannot_be_asked_about_are_refused(tiny_causal: Path) -> None:
     """Longer than the context with the prompt; or with the model's own tokens."""
-    long = Reference("s", ("the", "dog") * 400, Span(0, 2), "NP", "CC0")
-    marked = Reference("s", ("the", "<|endoftext|>", "dog"), Span(2, 3), "NP", "CC0")
+    long = Reference("s", ("the", "dog") * 400, Span(0, 2), "NP", "CC0-1.0")
+    marked = Reference("s", ("the", "<|endoftext|>", "dog"), Span(2, 3), "NP", "CC0-1.0")
     found = fill(infiller(tiny_causal, InfillRequest()), [long, marked])
     assert [fills[0].reason for fills in found] == [TOO_LONG, SOURCE_HAS_SPECIAL]

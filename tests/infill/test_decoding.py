@@ -41,7 +41,7 @@ SENTENCES = [
     ("the man who saw the dog sold a lamp", 1, 2),
 ]
 REFERENCES = [
-    Reference(f"s{i}", tuple(text.split()), Span(start, end), "NP", "CC0")
+    Reference(f"s{i}", tuple(text.split()), Span(start, end), "NP", "CC0-1.0")
     for i, (text, start, end) in enumerate(SENTENCES)
 ]
 GREEDY = Decoding()

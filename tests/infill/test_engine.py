@@ -31,7 +31,7 @@ from pipeline.infill.t5_decoder import T5Lockstep, Weights, is_t5
 from pipeline.models.sampling import draw, uniform
 
 REFERENCES = [
-    Reference(f"s{i}", tuple(text.split()), Span(start, end), "NP", "CC0")
+    Reference(f"s{i}", tuple(text.split()), Span(start, end), "NP", "CC0-1.0")
     for i, (text, start, end) in enumerate(
         [
             ("the old man saw a small dog near the harbor", 0, 3),

@@ -47,7 +47,7 @@ def test_word_pieces_of_a_word_are_one_word_again(tiny_bert: Path, text: str) ->
 def test_a_copy_of_a_hyphenated_reference_is_rejected(tiny_bert: Path) -> None:
     """It passed as new while its pieces counted as words."""
     infiller = load_infiller("bert", str(tiny_bert), InfillRequest())
-    reference = Reference("s", WORDS, Span(1, 4), "NP", "CC0")
+    reference = Reference("s", WORDS, Span(1, 4), "NP", "CC0-1.0")
     outcome = make_candidate(reference, Fill(written(infiller, " ".join(WORDS[1:4]))), "and")
     assert isinstance(outcome, Reject)
     assert outcome.reason == SAME

@@ -29,7 +29,7 @@ SENTENCES = [
     ("unfathomable harbors saw antidisestablishmentarian lamps quickly", 3, 5),
 ]
 REFERENCES = [
-    Reference(f"s{i}", tuple(text.split()), Span(start, end), "NP", "CC0")
+    Reference(f"s{i}", tuple(text.split()), Span(start, end), "NP", "CC0-1.0")
     for i, (text, start, end) in enumerate(SENTENCES)
 ]
 
@@ -196,7 +196,7 @@ def test_scores_are_mean_log_probabilities(tiny_bert: Path) -> None:
 def test_source_with_the_models_own_strings_is_refused(tiny_bert: Path, tiny_t5: Path) -> None:
     """A sentence that contains a mask or sentinel string is refused, the others still filled."""
     for lm, where, string in (("bert", tiny_bert, "[MASK]"), ("t5", tiny_t5, "<extra_id_3>")):
-        spoiled = Reference("x", ("the", string, "saw", "a", "dog"), Span(3, 5), "NP", "CC0")
+        spoiled = Reference("x", ("the", string, "saw", "a", "dog"), Span(3, 5), "NP", "CC0-1.0")
         (good,), (bad,) = fill(infiller(lm, where), [REFERENCES[0], spoiled])
         assert good.reason != bad.reason
         assert bad.reason == "source contains a special token of the model"
@@ -204,7 +204,7 @@ def test_source_with_the_models_own_strings_is_refused(tiny_bert: Path, tiny_t5:
 
 def test_reference_without_tokens_is_refused(tiny_bert: Path) -> None:
     """A word that vanishes in tokenization leaves nothing to measure a fill by."""
-    empty = Reference("x", ("the", "\u200b", "saw", "a", "dog"), Span(1, 2), "NP", "CC0")
+    empty = Reference("x", ("the", "\u200b", "saw", "a", "dog"), Span(1, 2), "NP", "CC0-1.0")
     assert fill(infiller("bert", tiny_bert), [empty])[0][0].reason == (
         "reference span has no tokens for the model"
     )
@@ -213,7 +213,7 @@ def test_reference_without_tokens_is_refused(tiny_bert: Path) -> None:
 def test_sentence_longer_than_the_model_is_refused(tiny_bert: Path) -> None:
     """A pair that does not fit the position embeddings is refused with that reason."""
     words = ("the", "old", "dog") * 60
-    long = Reference("x", words, Span(0, 3), "NP", "CC0")
+    long = Reference("x", words, Span(0, 3), "NP", "CC0-1.0")
     assert fill(infiller("bert", tiny_bert), [long])[0][0].reason == "longer than the model allows"
 
 
@@ -232,9 +232,9 @@ def test_special_token_in_a_fill_is_rejected(tiny_t5: Path) -> None:
 
 def test_encoding_together_equals_encoding_one_by_one(tiny_bert: Path, tiny_t5: Path) -> None:
     """A list of references is encoded as each alone, refusals in their places, none is none."""
-    spoiled = Reference("x", ("a", "[MASK]", "<extra_id_3>", "dog"), Span(3, 4), "NP", "CC0")
-    empty = Reference("y", ("the", "\u200b", "saw", "a", "dog"), Span(1, 2), "NP", "CC0")
-    long = Reference("z", ("the", "old", "dog") * 60, Span(0, 3), "NP", "CC0")
+    spoiled = Reference("x", ("a", "[MASK]", "<extra_id_3>", "dog"), Span(3, 4), "NP", "CC0-1.0")
+    empty = Reference("y", ("the", "\u200b", "saw", "a", "dog"), Span(1, 2), "NP", "CC0-1.0")
+    long = Reference("z", ("the", "old", "dog") * 60, Span(0, 3), "NP", "CC0-1.0")
     references = [spoiled, *REFERENCES[:3], empty, long, *REFERENCES[3:]]
     for lm, where in (("bert", tiny_bert), ("t5", tiny_t5)):
         model = infiller(lm, where)

@@ -41,7 +41,7 @@ SHAPES = [
     "(S1 (S (NP (NN blank)) (VP (VBD sold) (NP (DT the) (NN {c})))))",
 ]
 NOUNS = ["dog", "man", "lamp", "harbor", "girl", "cat", "King", "[x]", "s\u00e9ance"]
-LICENSES = ["CC0", "MIT", "CC-BY-4.0"]
+LICENSES = ["CC0-1.0", "MIT", "CC-BY-4.0"]
 
 
 def sentences(count: int = 60, *, tags: bool = True) -> list[Sentence]:
@@ -206,7 +206,7 @@ def test_a_draw_depends_on_seed_sentence_and_span(place: Path, tmp_path: Path) -
     """Another seed, sentence or span draws others; the same ones again the same."""
     pool = built(plan(place), tmp_path / "pool")
     words = ("the", "queen", "slept", "in", "a", "queen")
-    one = Reference("x", words, Span(0, 2), "NP", "CC0")
+    one = Reference("x", words, Span(0, 2), "NP", "CC0-1.0")
     others = [replace(one, sentence_id="y"), replace(one, span=Span(4, 6))]
 
     def drawn(reference: Reference, seed: int) -> list[tuple[str, int, int]]:
@@ -238,12 +238,12 @@ def test_what_gives_nothing_new_is_given_up(
     """Of thousands of equal constituents one is offered, and not all are looked at."""
     tree = "(S1 (S (NP (DT the) (NN dog)) (VP (VBD ran))))"
     every = [
-        Sentence(f"c/{i}", "d", "train", ("the", "dog", "ran"), None, tree, (), "CC0")
+        Sentence(f"c/{i}", "d", "train", ("the", "dog", "ran"), None, tree, (), "CC0-1.0")
         for i in range(10 * _PATIENCE)
     ]
     write_trees(tmp_path / "many", every)
     pool = built(plan(tmp_path / "many"), tmp_path / "pool")
-    reference = Reference("x", ("a", "cat", "ran"), Span(0, 2), "NP", "CC0")
+    reference = Reference("x", ("a", "cat", "ran"), Span(0, 2), "NP", "CC0-1.0")
     choice = pool.draw(reference, anything, 16, 0)
     assert choice is not None
     assert [option.words for option in choice.options] == [("the", "dog")]
@@ -315,7 +315,7 @@ def test_heads_agree_where_they_matter(
             assert verb(*each) == kind
             kinds.add(kind)
     assert kinds == {"VBD", "MD", "VB"}
-    stranger = Reference("nowhere", ("the", "dog", "ran"), Span(0, 2), "NP", "CC0")
+    stranger = Reference("nowhere", ("the", "dog", "ran"), Span(0, 2), "NP", "CC0-1.0")
     assert pool.draw(stranger, anything, 9, 0) is None
 
 
@@ -438,7 +438,7 @@ def test_a_corpus_without_constituents_is_refused(
 ) -> None:
     """One line that says where to look."""
     tree = "(S1 (FRAG (UH well) (, ,) (UH well)))"
-    every = [Sentence("c/0", "d", "train", ("well", ",", "well"), None, tree, (), "CC0")]
+    every = [Sentence("c/0", "d", "train", ("well", ",", "well"), None, tree, (), "CC0-1.0")]
     write_trees(tmp_path / "bare", every)
     with pytest.raises(InputError, match="no tree has a constituent to offer; check what preparse"):
         open_pool(plan(tmp_path / "bare"))

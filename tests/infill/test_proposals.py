@@ -26,7 +26,7 @@ from pipeline.infill.synchronize import Synchronizer
 from pipeline.models.writers.protocol import Begun, Prompt, TextScore, WrittenAnswer
 
 WORDS = ("The", "old", "man", "saw", "a", "dog", "near", "the", "harbor", ".")
-REFERENCE = Reference("s", WORDS, Span(4, 6), "NP", "CC0")
+REFERENCE = Reference("s", WORDS, Span(4, 6), "NP", "CC0-1.0")
 FIRST, SECOND = around_blank(REFERENCE, "and")
 
 
@@ -144,7 +144,7 @@ def test_the_best_are_taken_and_the_others_have_a_reason() -> None:
 
 def test_a_fill_much_shorter_than_the_reference() -> None:
     """A third of four words is two."""
-    reference = Reference("s", WORDS, Span(2, 6), "NP", "CC0")
+    reference = Reference("s", WORDS, Span(2, 6), "NP", "CC0-1.0")
     (fills,) = propose(Says([" cat", " a cat"]), by_length, [reference], settings(n=1)).fills
     assert [(each.text, each.reason) for each in fills] == [("a cat", None), ("cat", SHORTER)]
 
@@ -203,7 +203,7 @@ def test_texts_are_ranked_by_the_rest_of_the_sentence(combine: str) -> None:
 
 def test_a_blank_that_begins_the_sentence_is_scored() -> None:
     """Nothing stands before it, so nothing is asked about that."""
-    reference = Reference("s", WORDS, Span(0, 3), "NP", "CC0")
+    reference = Reference("s", WORDS, Span(0, 3), "NP", "CC0-1.0")
 
     def scored(texts: Sequence[str]) -> list[TextScore | None]:
         assert "" not in texts

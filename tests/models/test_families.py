@@ -55,7 +55,7 @@ SENTENCES = [
     ("a dog saw the girl", 4, 5),
 ]
 REFERENCES = [
-    Reference(f"s{i}", tuple(text.split()), Span(start, end), "NP", "CC0")
+    Reference(f"s{i}", tuple(text.split()), Span(start, end), "NP", "CC0-1.0")
     for i, (text, start, end) in enumerate(SENTENCES)
 ]
 OFFSET = {"roberta", "xlm-roberta", "mpnet"}
@@ -316,5 +316,7 @@ def test_encoder_decoder_equals_a_plain_loop(name: str, tmp_path: Path) -> None:
             tokens.append(token)
         assert each.text == infiller.tokenizer.decode(tokens).strip()
     assert len({each.text for each in found}) > 1
-    spoiled = Reference("x", ("the", "<extra_id_3>", "saw", "a", "dog"), Span(3, 5), "NP", "CC0")
+    spoiled = Reference(
+        "x", ("the", "<extra_id_3>", "saw", "a", "dog"), Span(3, 5), "NP", "CC0-1.0"
+    )
     assert infiller.encode([spoiled]) == [SOURCE_HAS_SPECIAL]

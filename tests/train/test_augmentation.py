@@ -99,7 +99,7 @@ def test_what_links_conjuncts_is_protected() -> None:
     )  # fmt: skip
     inner = Coordination(9, "and", "NP", (Span(8, 9), Span(10, 11)))
     outer = Coordination(5, "or", "NP", (Span(1, 2), Span(3, 4), Span(7, 11)))
-    sentence = Sentence("s", "d", "train", words, tags, None, (inner, outer), "CC0")
+    sentence = Sentence("s", "d", "train", words, tags, None, (inner, outer), "CC0-1.0")
     assert protected(sentence) == {0, 2, 4, 5, 6, 7, 9, 14, 17}
     untagged = replace(sentence, tags=None)
     assert protected(untagged) == {0, 2, 4, 5, 6, 7, 9, 14}
@@ -144,7 +144,7 @@ def test_one_mask_a_word_however_many_subwords(corpus: Path) -> None:
     """The encoder reads a masked word as its mask token alone."""
     long = Sentence(
         "s", "d", "train", ("qzqzqz", "cats", "and", "dogs", "qzqz"), None, None,
-        (Coordination(2, "and", "NP", (Span(1, 2), Span(3, 4))),), "CC0",
+        (Coordination(2, "and", "NP", (Span(1, 2), Span(3, 4))),), "CC0-1.0",
     )  # fmt: skip
     made, material = augmentation("mask", corpus, [long], alpha=1.0)
     (variant,), encoding = made.variants(0), material.encoding
@@ -253,7 +253,7 @@ def test_the_reference_is_the_structure_without_a_conjunct() -> None:
     """Its other conjuncts, its coordinator and either; the first of them is the span."""
     words = ("we", "saw", "either", "a", "b", ",", "c", ",", "or", "d", "here")
     gold = Coordination(8, "or", "NP", (Span(3, 5), Span(6, 7), Span(9, 10)))
-    sentence = Sentence("s", "d", "train", words, None, None, (gold,), "CC0")
+    sentence = Sentence("s", "d", "train", words, None, None, (gold,), "CC0-1.0")
     found = without(sentence, gold, 0)
     assert found.words == ("we", "saw", "c", "here")
     assert found.words[found.span.start : found.span.end] == ("c",)

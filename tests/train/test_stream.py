@@ -35,7 +35,7 @@ ROW = {
     "words": ["a", "and", "b", "c"], "coordinator": 1, "label": "NP",
     "conjuncts": [{"start": 0, "end": 1}, {"start": 2, "end": 4}],
     "reference": {"start": 0, "end": 1}, "fill": "b c", "score": None, "score_append": None,
-    "score_prepend": None, "license": "CC0",
+    "score_prepend": None, "license": "CC0-1.0",
 }  # fmt: skip
 
 
