@@ -57,8 +57,8 @@ WORLD = ROOT / "data/raw/world"
 GOLDEN = {
     "ingest": (1, "8264d95d2816a657"),
     "pretrain": (1, "831ae7167c882a86"),
-    "preparse": (3, "c345f4a846b04259"),
-    "generate": (4, "22149249c70e5cf4"),
+    "preparse": (3, "a36a0b13e0b9ef0f"),
+    "generate": (4, "7695094ade5fe559"),
     "harvest": (3, "a819249b885e2ca4"),
     "select": (4, "234645d46df5b9ec"),
     "train": (5, "05dc328c14ad214d"),
