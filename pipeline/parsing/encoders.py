@@ -205,7 +205,7 @@ def given_to_stanza(encoder: Encoder | None) -> Iterator[None]:
 
 def on_its_device(parser: nn.Module) -> None:
     """Put the encoder of a parser that stanza has built where it is fastest; the parser stays on the CPU."""
-    encoder = cast(PreTrainedModel | None, parser.bert_model)
+    encoder = cast(nn.Module | None, parser.bert_model)
     if encoder is not None and can_pack(encoder):
         encoder.to(best_device())
 

@@ -98,13 +98,11 @@ def test_pages_show_what_is_kept_of_the_pretrained_encoder(corpus: str) -> None:
         plain = re.sub(
             r"(: no candidate at all|, one at random)?(\*\*)?( \(seeds[^)]*\))?$", "", name
         )
-        by_tau = plain.endswith(" by τ")
-        system = (
-            (system.partition("+")[0] if "that" in plain else "predictor")
-            if by_tau
-            else OF_PRETRAINED[plain]
-        )
-        system += "+l-trees-together" * by_tau
+        if plain.endswith(" by τ"):  # beside the predictor of the row before, or that of L
+            beside = system if "that" in plain else "predictor"
+            system = f"{beside}+l-trees-together"
+        else:
+            system = OF_PRETRAINED[plain]
         runs = [
             run for (each, size, _), run in kept.runs.items() if (each, size) == (system, "250")
         ]
