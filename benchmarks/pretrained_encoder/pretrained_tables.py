@@ -82,15 +82,10 @@ def print_parts(outcomes: Outcomes, size: str) -> None:
     pairs = []
     for one, other in combinations(plain, 2):
         both = sorted(found[one].keys() & found[other].keys())
-        either = [
-            [
-                a or b
-                for a, b in zip(
-                    *(outcomes.right(found[s][seed]) for s in (one, other)), strict=True
-                )
-            ]
-            for seed in both
-        ]
+        either = []
+        for seed in both:
+            rights = (outcomes.right(found[system][seed]) for system in (one, other))
+            either.append([any(pair) for pair in zip(*rights, strict=True)])
         if both:
             pairs.append([one, other, str(len(both)), share(either)])
     print_table(["one of the two is right", "", "seeds", "share"], pairs)

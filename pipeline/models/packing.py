@@ -54,8 +54,11 @@ def packed_states(
     device = next(encoder.parameters()).device
     ids = torch.tensor([each for sentence in sentences for each in sentence], device=device)
     places = torch.cat([torch.arange(first, first + length) for length in lengths]).to(device)
+    # Made once, for all layers have the same.
+    together = _in_one_call(device)
+    apart = {"seen": _same_sentence(lengths, device)} if together else {"lengths": lengths}
     output = encoder(
-        input_ids=ids[None], position_ids=places[None], attention_mask=None, lengths=lengths,
+        input_ids=ids[None], position_ids=places[None], attention_mask=None, **apart,
         output_hidden_states=layers > 1,
     )  # fmt: skip
     states = output.hidden_states[-layers:] if layers > 1 else [output.last_hidden_state]
@@ -72,6 +75,7 @@ def _attention(  # noqa: PLR0917 - transformers passes by position
     scaling: float | None = None,
     *,
     lengths: Sequence[int] | None = None,
+    seen: Tensor | None = None,
     **_: Any,
 ) -> tuple[Tensor, None]:
     """Attention of each sentence by itself; with a batch of the usual form, as ever.
@@ -85,7 +89,8 @@ def _attention(  # noqa: PLR0917 - transformers passes by position
         attention_mask: of the usual form, 0 or True for what is seen; None for packed ones.
         dropout: of its weights.
         scaling: of its scores.
-        lengths: of the packed sentences; None: they are not packed.
+        lengths: of packed sentences, a call for each; None: one call.
+        seen: in one call for packed sentences, which subwords see which.
 
     Returns:
         ``[sentences, subwords, heads, size of a head]``, and no weights.
@@ -93,48 +98,32 @@ def _attention(  # noqa: PLR0917 - transformers passes by position
     del module
     if lengths is None:
         found = F.scaled_dot_product_attention(
-            query, key, value, attn_mask=attention_mask, dropout_p=dropout, scale=scaling
-        )
+            query, key, value, attn_mask=attention_mask if seen is None else seen,
+            dropout_p=dropout, scale=scaling,
+        )  # fmt: skip
     else:
-        apart = _masked if query.is_cuda else _in_turn
-        found = apart(query, key, value, lengths, dropout, scaling)
+        parts = (torch.split(each, list(lengths), 2) for each in (query, key, value))
+        found = torch.cat(
+            [
+                F.scaled_dot_product_attention(q, k, v, dropout_p=dropout, scale=scaling)
+                for q, k, v in zip(*parts, strict=True)
+            ],
+            2,
+        )
     return found.transpose(1, 2).contiguous(), None
 
 
-def _in_turn(  # noqa: PLR0917 - as attention takes them
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    lengths: Sequence[int],
-    dropout: float,
-    scaling: float | None,
-) -> Tensor:
-    """Attention of packed sentences, a call for each."""
-    parts = (torch.split(each, list(lengths), 2) for each in (query, key, value))
-    found = [
-        F.scaled_dot_product_attention(q, k, v, dropout_p=dropout, scale=scaling)
-        for q, k, v in zip(*parts, strict=True)
-    ]
-    return torch.cat(found, 2)
+def _in_one_call(device: torch.device) -> bool:
+    """Whether attention of all sentences together, masked, is faster there than a call for each."""
+    return device.type == "cuda"
 
 
-def _masked(  # noqa: PLR0917 - as attention takes them
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    lengths: Sequence[int],
-    dropout: float,
-    scaling: float | None,
-) -> Tensor:
-    """The same in one call, in which no subword sees those of another sentence."""
-    device = query.device
+def _same_sentence(lengths: Sequence[int], device: torch.device) -> Tensor:
+    """``[subwords, subwords]``: whether two stand in one of packed sentences."""
     sentence = torch.arange(len(lengths), device=device).repeat_interleave(
         torch.tensor(lengths, device=device), output_size=sum(lengths)
     )
-    mask = sentence[:, None] == sentence
-    return F.scaled_dot_product_attention(
-        query, key, value, attn_mask=mask, dropout_p=dropout, scale=scaling
-    )
+    return sentence[:, None] == sentence
 
 
 AttentionInterface.register(_NAME, _attention)

@@ -54,13 +54,18 @@ def test_gains_are_over_a_system_without_candidates_that_knows_as_much() -> None
     assert not BEST_LONG.candidates
 
 
+def table_of(corpus: str, heading: str) -> str:
+    """The table of a corpus in a section of the results."""
+    page = (ROOT / "docs/results.md").read_text(encoding="utf-8")
+    section = page.partition(f"\n{heading}\n")[2].partition("\n## ")[0].partition("\n### ")[0]
+    return section[section.index(f"|{corpus.upper()}, n = ") :].partition("\n\n")[0]
+
+
 @pytest.mark.parametrize("corpus", ["genia", "gum"])
 def test_pages_show_what_is_kept(corpus: str) -> None:
     """Accuracies of predictors need no treebank: those on the first pages are those of the outcomes."""
     kept = Outcomes.read(ROOT / f"benchmarks/outcomes/{corpus}.jsonl")
-    page = (ROOT / "docs/results.md").read_text(encoding="utf-8")
-    section = page[page.index("### Small models of our own") : page.index("### What the corpus's")]
-    table = section[section.index(f"|{corpus.upper()}, n = ") :].partition("\n\n")[0]
+    table = table_of(corpus, "### Small models of our own")
     shown = dict(
         re.findall(r"^\|(?:\W*)(predictor[^|(]*?)(?: \([^|]*)?\|[^|]*\|([\d.]+) ", table, re.M)
     )
@@ -90,9 +95,7 @@ OF_PRETRAINED = {
 def test_pages_show_what_is_kept_of_the_pretrained_encoder(corpus: str) -> None:
     """Each row's accuracy is that of the outcomes, and those of the first page stand in the tables."""
     kept = Outcomes.read(ROOT / f"benchmarks/outcomes/{corpus}-minilm.jsonl")
-    page = (ROOT / "docs/results.md").read_text(encoding="utf-8")
-    section = page[page.index("### With an encoder that others") : page.index("### Small models")]
-    table = section[section.index(f"|{corpus.upper()}, n = ") :].partition("\n\n")[0]
+    table = table_of(corpus, "### With an encoder that others pretrained")
     found, system = {}, ""
     for name, mean in re.findall(r"^\|\W*([a-z][^|]*)\|[^|]*\|([\d.]+) ", table, re.M):
         plain = re.sub(

@@ -21,10 +21,10 @@ def encoders() -> list[PreTrainedModel]:
     return [BertModel(BertConfig(**SIZES)), RobertaModel(RobertaConfig(**SIZES, pad_token_id=1))]
 
 
-@pytest.fixture(params=["_in_turn", "_masked"])
+@pytest.fixture(params=[False, True], ids=["a call for each", "one call"])
 def apart(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Attention sentence by sentence, as on a CPU, and in one call, as on a GPU."""
-    monkeypatch.setattr(packing, "_in_turn", getattr(packing, request.param))
+    monkeypatch.setattr(packing, "_in_one_call", lambda _: request.param)
 
 
 @pytest.mark.usefixtures("apart")
