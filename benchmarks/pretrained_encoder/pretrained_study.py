@@ -20,6 +20,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -30,8 +31,18 @@ from pipeline.core.files import digest_of, folder_lock, write_json
 
 COSTS = FOLDER / "pretrained_costs.jsonl"
 
-PARSER = "l-trees"
-"""The parser of L's trees that fine-tunes the encoder; both sides of every comparison use it."""
+PARSERS = {1: "of-other", 2: "l-trees", 3: "l-and-more"}
+"""By the level of annotation, the parser that fine-tunes the encoder; both sides of every comparison use it.
+
+It learned from 2,500 trees of another corpus, of which nothing else is known; L's own trees; those and 2,500
+others outside the draw, whose gold coordinations every predictor of that level learns, too.
+"""
+
+MORE = "2500"
+"""Trees beside L's, or of the other corpus; preparse's five epochs of them are more than 30 of L's."""
+
+UNPARSED = ("--limit", "1")
+"""Of preparse where only its parser is wanted."""
 
 RETRAINED = "again"
 """The parser that learned from L's trees and, as the first reads them, sentences whose rows all passed."""
@@ -81,18 +92,11 @@ class Unit(NamedTuple):
     needs: tuple[str, ...] = ()
 
 
-def chain(  # noqa: PLR0917 - what names a chain
-    corpus: Path,
-    labelled: str,
-    seed: int,
-    encoder: Path,
-    updates: int,
-    variants: Sequence[str] = (),
-    masked_lm: Path | None = None,
-) -> Iterator[Unit]:
-    """The units of one draw of L at the level of L's trees, in order.
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """The units of one draw of L at a level of annotation.
 
-    Args:
+    Attributes:
         corpus: the corpus folder, ingested with this draw.
         labelled: size of L.
         seed: of the draw and of everything else.
@@ -101,72 +105,144 @@ def chain(  # noqa: PLR0917 - what names a chain
         variants: of ``VARIANTS``, trained besides.
         masked_lm: with the encoder's tokenizer, for attested fills; None: there are none. One at random is
             taken, so what its head says is in no row but in ``score``.
+        level: of ``PARSERS``.
+        other: level 1: the folder of the other corpus, where its parser is trained.
     """
-    where, draw = str(corpus), ("--labelled", labelled, "--seed", str(seed))
-    runs, candidates = corpus / "runs", corpus / "candidates"
-    at = f"{labelled}/seed-{seed}"
 
-    def train(system: str, mode: str, *more: str, needs: str = "") -> Unit:
-        variant = next((name for name in variants if system.endswith(f"-{name}")), "")
-        steps = 2 * updates if variant in {"small-batches", "long"} else updates
-        shared = ("--encoder", str(encoder), "--steps", str(steps), *TRAINING, "--resume")
-        otherwise = VARIANTS.get(variant, ())
-        command = (
-            "train",
-            where,
-            "--system",
-            system,
-            "--mode",
-            mode,
-            *draw,
-            *shared,
-            *otherwise,
-            *more,
+    corpus: Path
+    labelled: str
+    seed: int
+    encoder: Path
+    updates: int
+    variants: Sequence[str] = ()
+    masked_lm: Path | None = None
+    level: int = 2
+    other: Path | None = None
+
+    @property
+    def at(self) -> str:
+        """The draw, as names of units and folders have it."""
+        return f"{self.labelled}/seed-{self.seed}"
+
+    @property
+    def draw(self) -> tuple[str, ...]:
+        """The draw, as options."""
+        return ("--labelled", self.labelled, "--seed", str(self.seed))
+
+    @property
+    def learning(self) -> tuple[str, ...]:
+        """Options of every parser that learns here."""
+        return ("--parser-lm", str(self.encoder), *PARSING)
+
+    @property
+    def believed(self) -> tuple[str, ...]:
+        """Options that select what the predictor of L believes."""
+        predictor = self.corpus / "runs" / "predictor" / self.at / "predictor"
+        return ("--predictor", str(predictor), "--relative", RELATIVE)
+
+    def candidates(self, name: str) -> str:
+        """A folder of candidates."""
+        return str(self.corpus / "candidates" / name / self.at)
+
+    def unit(self, name: str, *command: str, needs: Sequence[str] = ()) -> Unit:
+        """A command of this draw, and those of it that come before."""
+        return Unit(f"{name} {self.at}", command, tuple(f"{each} {self.at}" for each in needs))
+
+    def train(self, system: str, mode: str, *more: str, needs: Sequence[str] = ()) -> Unit:
+        """A predictor; at level 3 it learns the gold coordinations of the parser's trees as well."""
+        variant = next((name for name in self.variants if system.endswith(f"-{name}")), "")
+        twice = variant in {"small-batches", "long"}
+        steps = ("--steps", str(2 * self.updates if twice else self.updates))
+        command = ["train", str(self.corpus), "--system", system, "--mode", mode, *self.draw]
+        command += ["--encoder", str(self.encoder), *steps, *TRAINING, "--resume"]
+        if self.level == 3:
+            command += ["--gold-of", f"parsers/{PARSERS[3]}/{{labelled}}/seed-{{seed}}"]
+            needs = ("preparse", *needs)
+        return self.unit(
+            f"train {system}", *command, *VARIANTS.get(variant, ()), *more, needs=needs
         )
-        return Unit(f"train {system} {at}", command, (f"{needs} {at}",) if needs else ())
 
-    def learn(system: str, folder: str, needs: str) -> Unit:
-        source = str(candidates / folder / at)
-        return train(system, "no-filter", "--candidates", source, needs=needs)
+    def learn(self, system: str, folder: str, needs: str) -> Unit:
+        """A predictor of all candidates of a folder."""
+        source = self.candidates(folder)
+        return self.train(system, "no-filter", "--candidates", source, needs=(needs,))
 
-    def select(folder: str, *sources: str, more: Sequence[str], needs: Sequence[str]) -> Unit:
-        names = (str(candidates / source / at) for source in sources)
-        out = "--out", str(candidates / folder / at)
-        command = ("select", *names, *out, "--seed", str(seed), *more)
-        return Unit(f"select {folder} {at}", command, tuple(f"{each} {at}" for each in needs))
+    def select(self, folder: str, *sources: str, more: Sequence[str], needs: Sequence[str]) -> Unit:
+        """A folder of candidates, chosen from others."""
+        names = (self.candidates(source) for source in sources)
+        out = ("--out", self.candidates(folder), "--seed", str(self.seed))
+        return self.unit(f"select {folder}", "select", *names, *out, *more, needs=needs)
 
-    taught = ("--parser", "labelled", "--parser-lm", str(encoder), *PARSING)
-    predictor = str(runs / "predictor" / labelled / f"seed-{seed}" / "predictor")
-    believed = ("--predictor", predictor, "--relative", RELATIVE)
-    harvested = ("--trees", PARSER, *draw, "--out", str(candidates / "harvest" / at))
-    yield Unit(f"preparse {at}", ("preparse", where, *taught, *draw, "--name", PARSER))
-    yield train("predictor", "baseline")
-    yield Unit(f"harvest {at}", ("harvest", where, *harvested), (f"preparse {at}",))
-    yield select("believed", "harvest", more=believed, needs=("harvest", "train predictor"))
-    yield learn("believed", "believed", "select believed")
-    for variant in variants:
-        yield train(f"predictor-{variant}", "baseline")
-        yield learn(f"believed-{variant}", "believed", "select believed")
-    whole = (*believed, "--whole-sentences", "--sample", "random-sentences", "--size", WHOLE)
-    yield select("whole", "harvest", more=whole, needs=("harvest", "train predictor"))
-    again = ("--also", str(candidates / "whole" / at), "--teacher", PARSER, "--name", RETRAINED)
-    yield Unit(
-        f"preparse {RETRAINED} {at}",
-        ("preparse", where, *taught, *draw, *again, "--parser-epochs", "5"),
-        (f"preparse {at}", f"select whole {at}"),
-    )
-    yield learn("harvest", "harvest", "harvest")
-    if masked_lm is not None:
-        unranked = ("--fills", "attested", "--pool", "1", "--lm", "bert", "--model", str(masked_lm))
-        out = ("--out", str(candidates / "attested" / at))
-        command = ("generate", where, *unranked, "--trees", PARSER, *draw, *out)
-        yield Unit(f"generate attested {at}", command, (f"preparse {at}",))
-        yield learn("attested", "attested", "generate attested")
-        yield select("both", "harvest", "attested", more=(), needs=("harvest", "generate attested"))
-        yield learn("both", "both", "select both")
-    yield train("brackets", "baseline", "--brackets", "1")
-    for augment in ("copy", "mask"):
-        yield train(augment, "baseline", "--augment", augment)
+    def parsers(self) -> Iterator[Unit]:
+        """The parser of the level; U is parsed where something is filled, at level 2.
+
+        Raises:
+            SystemExit: level 1 without another corpus.
+        """
+        own = ("preparse", str(self.corpus))
+        named = (*self.draw, "--name", PARSERS[self.level])
+        taught = ("--parser", "labelled", *self.learning)
+        if self.level == 1:
+            if self.other is None:
+                raise SystemExit("level 1 needs --other, the folder of another corpus")
+            learned = ("--parser", "train", "--parser-trees", MORE, *self.learning)
+            others = Unit("preparse other", ("preparse", str(self.other), *learned, *UNPARSED))
+            yield others
+            lent = self.unit("preparse", *own, "--parser", str(self.other), *named, *UNPARSED)
+            yield lent._replace(needs=(others.name,))
+        elif self.level == 2:
+            yield self.unit("preparse", *own, *taught, *named)
+        else:
+            yield self.unit("preparse", *own, *taught, *named, "--more-trees", MORE, *UNPARSED)
+
+    def units(self) -> Iterator[Unit]:
+        """All of them, in order; what only level 2 has comes last."""
+        yield from self.parsers()
+        yield self.train("predictor", "baseline")
+        harvest = ("--trees", PARSERS[self.level], *self.draw, "--out", self.candidates("harvest"))
+        yield self.unit("harvest", "harvest", str(self.corpus), *harvest, needs=("preparse",))
+        needs = ("harvest", "train predictor")
+        yield self.select("believed", "harvest", more=self.believed, needs=needs)
+        yield self.learn("believed", "believed", "select believed")
+        yield self.learn("harvest", "harvest", "harvest")
+        for variant in self.variants:
+            yield self.train(f"predictor-{variant}", "baseline")
+            yield self.learn(f"believed-{variant}", "believed", "select believed")
+        if self.level == 2:
+            yield from self.parsers_again()
+            yield from self.attested()
+            yield self.train("brackets", "baseline", "--brackets", "1")
+            for augment in ("copy", "mask"):
+                yield self.train(augment, "baseline", "--augment", augment)
+
+    def parsers_again(self) -> Iterator[Unit]:
+        """The parser that learns again from sentences whose rows were believed, all of them."""
+        whole = (
+            *self.believed,
+            "--whole-sentences",
+            "--sample",
+            "random-sentences",
+            "--size",
+            WHOLE,
+        )
+        yield self.select("whole", "harvest", more=whole, needs=("harvest", "train predictor"))
+        also = ("--also", self.candidates("whole"), "--teacher", PARSERS[2], "--name", RETRAINED)
+        taught = ("--parser", "labelled", *self.learning, *self.draw, *also, "--parser-epochs", "5")
+        command = ("preparse", str(self.corpus), *taught)
+        yield self.unit(f"preparse {RETRAINED}", *command, needs=("preparse", "select whole"))
+
+    def attested(self) -> Iterator[Unit]:
+        """Attested fills, and predictors of them and of both kinds of candidates."""
+        if self.masked_lm is None:
+            return
+        unranked = ("--fills", "attested", "--pool", "1", "--lm", "bert", "--model")
+        made = (*unranked, str(self.masked_lm), "--trees", PARSERS[2], *self.draw)
+        command = ("generate", str(self.corpus), *made, "--out", self.candidates("attested"))
+        yield self.unit("generate attested", *command, needs=("preparse",))
+        yield self.learn("attested", "attested", "generate attested")
+        needs = ("harvest", "generate attested")
+        yield self.select("both", "harvest", "attested", more=(), needs=needs)
+        yield self.learn("both", "both", "select both")
 
 
 def wanted(units: Sequence[Unit], names: Sequence[str]) -> list[Unit]:
@@ -254,10 +330,8 @@ def _do(corpus: Path, unit: Unit, digest: str) -> bool:
 
 def main(given: argparse.Namespace) -> None:
     """Print or do the units of the seeds, one chain after the other."""
-    units = [
-        unit
-        for seed in given.seeds
-        for unit in chain(
+    chains = (
+        Chain(
             given.corpus,
             given.labelled,
             seed,
@@ -265,15 +339,22 @@ def main(given: argparse.Namespace) -> None:
             given.updates,
             given.variants,
             given.masked_lm,
+            given.level,
+            given.other,
         )
-    ]
+        for seed in given.seeds
+    )
+    named = {
+        unit.name: unit for each in chains for unit in each.units()
+    }  # the other parser is every seed's
+    units = list(named.values())
     units = wanted(units, given.only)
     if given.command == "units":
         print(*(f"conjoin {' '.join(unit.command)}" for unit in units), sep="\n")
         return
     run(units, given.corpus, given.jobs, given.hours)
     evaluation: tuple[str, ...] = ("evaluate", str(given.corpus), "--split", given.split)
-    for name in (PARSER, RETRAINED):
+    for name in (PARSERS[given.level], RETRAINED):
         if (given.corpus / "parsers" / name).is_dir():
             evaluation += ("--parser", name)
     subprocess.run([sys.executable, "-m", "pipeline", *evaluation], check=True)  # noqa: S603
@@ -287,6 +368,8 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--corpus", type=Path, required=True)
     parser.add_argument("--encoder", type=Path, default=Path("data/models/minilm"))
     parser.add_argument("--masked-lm", type=Path, help="for attested fills, which need one")
+    parser.add_argument("--level", type=int, choices=PARSERS, default=2, help="of annotation")
+    parser.add_argument("--other", type=Path, help="level 1: another corpus's folder")
     parser.add_argument("--labelled", default="250")
     parser.add_argument("--seeds", type=int, nargs="+", required=True)
     parser.add_argument("--updates", type=int, default=1200)
