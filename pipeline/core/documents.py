@@ -8,7 +8,8 @@ reader names the form that it goes on to use.
 import json
 import stat
 from collections.abc import Callable, Iterable
-from functools import cache
+from copy import deepcopy
+from functools import cache, lru_cache
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any
 
@@ -204,15 +205,7 @@ def parse_yaml(text: str, *, path: Path | None = None, what: str = "") -> Any:
     """
     head = f"{what}: " if what else ""
     try:
-        loader = _Loader(text)
-        try:
-            node = loader.get_single_node()
-            if node is None:
-                return None
-            _bounded(node)
-            return loader.construct_document(node)
-        finally:
-            loader.dispose()
+        return deepcopy(_yaml_value(text))
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         raise SettingsError(
@@ -228,6 +221,20 @@ def parse_yaml(text: str, *, path: Path | None = None, what: str = "") -> Any:
         raise SettingsError(
             f"{head}a value cannot be read: {_first_line(error)}", path=path
         ) from error
+
+
+@lru_cache(maxsize=2)
+def _yaml_value(text: str) -> Any:
+    """The value of a text, remembered: `plan` reads params.yaml for each of some hundred cells."""
+    loader = _Loader(text)
+    try:
+        node = loader.get_single_node()
+        if node is None:
+            return None
+        _bounded(node)
+        return loader.construct_document(node)
+    finally:
+        loader.dispose()
 
 
 class _Loader(yaml.SafeLoader):

@@ -105,14 +105,14 @@ def test_killed_at_every_commit_window(tmp_path: Path, forks: Any, window: str, 
     assert contents(out) == contents(whole)
 
 
-def test_generate_killed_at_twenty_random_times(corpus: Path, tmp_path: Path, forks: Any) -> None:
+def test_generate_killed_at_random_times(corpus: Path, tmp_path: Path, forks: Any) -> None:
     """From its first moment to its last, whatever it was doing: the same folder after a rerun."""
     dice, whole = random.Random(4), tmp_path / "whole"
     begun = time.monotonic()
     assert forks.end(forks.start(lambda: run(settings(corpus, whole)))) == 0
     length = time.monotonic() - begun
     killed = 0
-    for number in range(20):
+    for number in range(8):
         out = tmp_path / str(number)
         child = forks.start(partial(run, settings(corpus, out)))
         time.sleep(dice.uniform(0, length))

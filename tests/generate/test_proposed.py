@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -144,15 +145,16 @@ def test_a_killed_unit_asks_only_for_what_is_missing(corpus: Path, tmp_path: Pat
     assert answers(out) == answers(whole)
 
 
-def test_two_workers_ask_one_server(corpus: Path, tmp_path: Path, forks: Any) -> None:
+def test_two_workers_ask_one_server(
+    corpus: Path, tmp_path: Path, forks: Any, start: Callable[..., list[int]]
+) -> None:
     """Their folder is that of one, answers included."""
-    alone, out, log = tmp_path / "alone", tmp_path / "out", tmp_path / "log"
+    alone, out = tmp_path / "alone", tmp_path / "out"
     with serving(model) as stub:
         run(settings(corpus, served=stub.address, unit=4, out=alone))
-        launcher = forks.launch(
-            settings(corpus, served=stub.address, unit=4, processes=2, out=out), log
-        )
-        assert forks.end(launcher) == 0, log.read_text()
+        work = partial(run, settings(corpus, served=stub.address, unit=4, out=out))
+        codes = list(map(forks.end, start(work, work)))
+    assert codes == [0, 0], "".join((tmp_path / f"log-{rank}").read_text() for rank in range(2))
     assert shards(out) == shards(alone)
     assert answers(out) == answers(alone)
 

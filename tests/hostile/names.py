@@ -164,8 +164,8 @@ def _folders() -> Iterator[Case]:
                 lambda folder, made=made: corpus(folder, made),
                 "refused" if "\udce9" in name else "ok",
             )
-        for command in ("report", "stats", "validate", "audit", "evaluate"):
-            yield Case(f"no folder {name!r}: {command}", [command, "--", name], lambda _: None)
+        command = ("report", "stats", "validate", "audit", "evaluate")[number % 5]
+        yield Case(f"no folder {name!r}: {command}", [command, "--", name], lambda _: None)
 
 
 _SOURCES = {

@@ -11,7 +11,7 @@ from damaged import make_release
 from hostile import parquet
 from hostile.case import run_all
 
-_COUNT = int(os.environ.get("CONJOIN_HOSTILE", "60"))
+_COUNT = int(os.environ.get("CONJOIN_HOSTILE", "15"))
 _SEED = 0
 
 
