@@ -32,7 +32,7 @@ from pipeline.text.trees import parse_tree
 from pipeline.train import stage as train
 from pipeline.train.settings import TrainSettings
 
-DOCUMENTS = 150
+DOCUMENTS = 60
 
 
 def candidates(folder: Path) -> list[Candidate]:

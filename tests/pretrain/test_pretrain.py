@@ -2,9 +2,8 @@
 
 import json
 import shutil
-import subprocess
-import sys
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -601,13 +600,16 @@ def test_a_checkpoint_of_another_run_is_not_used(
     assert "already there" not in capsys.readouterr().out, "no one version made it"
 
 
-def test_two_processes_learn_what_one_does(tmp_path: Path) -> None:
+def test_two_processes_learn_what_one_does(
+    tmp_path: Path, forks: Any, start: Callable[..., list[int]]
+) -> None:
     """Accelerate's processes share each update: the losses are those of one process but for rounding."""
     one, two = _corpus(tmp_path / "a"), _corpus(tmp_path / "b")
     asked = {**TINY, "steps": 12, "eval_every": 4}
     run(PretrainSettings(corpus=one, **asked))
-    command = PretrainSettings(corpus=two, processes=2, **asked).command_line()
-    subprocess.run([sys.executable, "-m", "pipeline", *command], check=True, capture_output=True)  # noqa: S603
+    work = partial(run, PretrainSettings(corpus=two, **asked))
+    codes = list(map(forks.end, start(work, work)))
+    assert codes == [0, 0], "".join((tmp_path / f"log-{rank}").read_text() for rank in range(2))
     for a, b in zip(_looks(one, "bert"), _looks(two, "bert"), strict=True):
         assert a["validation_loss"] == pytest.approx(b["validation_loss"], abs=2e-3)
         assert a["loss"] == pytest.approx(b["loss"], abs=2e-3)
