@@ -135,6 +135,7 @@ class Meter:
             self._task = self._bar.add_task(self._what, total=total, completed=first, note="")
 
     def __enter__(self) -> "Meter":
+        _RUNNING.append(self)
         if self._bar:
             self._bar.start()
         else:
@@ -149,6 +150,9 @@ class Meter:
                     self._line()
 
     def __exit__(self, *exc: object) -> None:
+        if self not in _RUNNING:
+            return
+        _RUNNING.remove(self)
         self._ended.set()
         if self._speaker:
             self._speaker.join()
@@ -196,6 +200,15 @@ class Meter:
         elif self._done == self._total:
             text += ", 0 s left"
         tell(text + (f"  {self._note}" if self._note else ""))
+
+
+_RUNNING: list[Meter] = []
+
+
+def end_meters() -> None:
+    """End all displays of progress: those of generators would outlive the error that ends a command."""
+    while _RUNNING:
+        _RUNNING[-1].__exit__()
 
 
 def track(items: Sequence[_T], what: str) -> Iterator[_T]:

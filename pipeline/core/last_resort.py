@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
 
-from pipeline.core.console import forsake, one_line, plain, unread
+from pipeline.core.console import end_meters, forsake, one_line, plain, unread
 from pipeline.core.errors import ConjoinError, SettingsError
 from pipeline.core.files import output_fault
 
@@ -176,6 +176,7 @@ def _kept(error: BaseException) -> str:
 
 def _end(said: str, code: int, error: BaseException) -> None:
     with suppress(OSError):  # a terminal that has gone
+        end_meters()
         if os.environ.get(DEBUG, "") not in {"", "0"}:
             sys.stderr.write(plain("".join(traceback.format_exception(error))))
         print(f"conjoin: {one_line(said)}", file=sys.stderr, flush=True)
