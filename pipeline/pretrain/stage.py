@@ -2,6 +2,7 @@
 
 import json
 import math
+import shutil
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, replace
@@ -85,6 +86,9 @@ def run(settings: PretrainSettings) -> None:
 def _clear(work: Path) -> None:
     """Remove what a training that ended worked with; files that it did not make stay."""
     TrainingCheckpoints(work / "checkpoints", Fingerprint(), _KEEP).clear()
+    shutil.rmtree(
+        work / "text" / "tokenizer", ignore_errors=True
+    )  # made whole, as a folder of its own
     clear_store(work / "text")
     clear_prepared(work / "text")
     for name in (LOCK, WORKERS):
