@@ -179,7 +179,13 @@ def _without_none(kind: Any) -> Any:
     # Of a choice that may be left out Python makes no UnionType.
     known = [each for each in get_args(kind) if each is not type(None)]
     value = known[0] if type(None) in get_args(kind) and len(known) == 1 else kind
-    return get_args(value)[0] if get_origin(value) is Annotated else value
+    if get_origin(value) is list:
+        return list[_unvalidated(_element(value))]  # type: ignore[misc]
+    return _unvalidated(value)
+
+
+def _unvalidated(kind: Any) -> Any:
+    return get_args(kind)[0] if get_origin(kind) is Annotated else kind
 
 
 def _element(kind: Any) -> Any:

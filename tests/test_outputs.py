@@ -259,6 +259,23 @@ def test_an_earlier_output_is_made_anew_but_for_what_it_does_not_list(
     assert (out / case.own).read_text() == "mine"
 
 
+@pytest.mark.parametrize("name", ["release.out", "rehydrate.out"])
+def test_a_document_that_somebody_edited_stays(
+    name: str, run: Callable[..., None], tmp_path: Path
+) -> None:
+    """A release's sums say what it wrote: README.md, LICENSE and the like are asked by their content."""
+    out = tmp_path / "out"
+    for edited in ("README.md", "croissant.json"):
+        run(name, out)
+        with (out / edited).open("a") as file:
+            file.write("mine\n")
+        before = contents(out)
+        with pytest.raises(InputError, match=f"1 files that are not its own, first {edited}"):
+            run(name, out)
+        assert contents(out) == before
+        shutil.rmtree(out)
+
+
 @pytest.mark.parametrize(
     "name", ["gap.out", "agree.out", "orphans.out", "merge.out", "select.out", "release.out",
              "rehydrate.out", "browse.export", "export.out", "export.out as a folder"],

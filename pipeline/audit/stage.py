@@ -21,7 +21,7 @@ from pipeline.audit.auditor import (
 )
 from pipeline.audit.judges import Grammar, Judge, Treebank, may_be_natural
 from pipeline.audit.settings import AuditSettings
-from pipeline.core.candidates import candidate_shards
+from pipeline.core.candidates import has_candidates
 from pipeline.core.claims import Claim, Listed, appearing
 from pipeline.core.console import Meter, say, table
 from pipeline.core.documents import read_json
@@ -162,7 +162,7 @@ def _generation_sets(settings: AuditSettings, wanted: Callable[[Path], bool]) ->
     """A sample of every wanted folder of candidates; the seeds of one generator make one set."""
     root = settings.corpus / "candidates"
     there = (
-        folder for folder in root.glob("*/seed-*") if candidate_shards(folder) and wanted(folder)
+        folder for folder in root.glob("*/seed-*") if has_candidates(folder) and wanted(folder)
     )
     folders = sorted(there, key=lambda folder: (folder.parent.name, _seed_of(folder)))
     sets = []

@@ -46,6 +46,15 @@ def candidate_shards(folder: Path) -> list[Path]:
     return shards
 
 
+def has_candidates(folder: Path) -> bool:
+    """Whether a folder has candidates, or a manifest of some: who opens it is told that they are gone.
+
+    Raises:
+        InputError: as ``candidate_shards``.
+    """
+    return bool(candidate_shards(folder)) or (folder / MANIFEST).is_file()
+
+
 def is_unfinished(folder: Path) -> bool:
     """Whether what makes candidates in a folder has begun there, and has not finished."""
     return (folder / RECORDS).is_dir() and not (folder / MANIFEST).is_file()

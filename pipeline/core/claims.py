@@ -130,7 +130,8 @@ class Claim:
             )  # fmt: skip
         if strange := sorted(names - set(listed)):
             raise InputError(
-                f"what stands here has {len(strange)} files that are not its own, first {strange[0]}",
+                f"what stands here has {len(strange)} files that are not its own, first {strange[0]} "
+                "(one that somebody edited is not)",
                 path=self.out, remedy=_REMEDY,
             )  # fmt: skip
 

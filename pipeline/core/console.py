@@ -119,6 +119,7 @@ class Meter:
         self._note = ""
         self._begun = self._spoke = time.monotonic()
         self._moved: float | None = None  # when the first of it was done
+        self._last = self._begun  # when the last was
         self._ended = threading.Event()
         self._speaker: threading.Thread | None = None
         self._bar: Progress | None = None
@@ -135,6 +136,7 @@ class Meter:
             self._task = self._bar.add_task(self._what, total=total, completed=first, note="")
 
     def __enter__(self) -> "Meter":
+        _RUNNING.append(self)
         if self._bar:
             self._bar.start()
         else:
@@ -149,6 +151,9 @@ class Meter:
                     self._line()
 
     def __exit__(self, *exc: object) -> None:
+        if self not in _RUNNING:
+            return
+        _RUNNING.remove(self)
         self._ended.set()
         if self._speaker:
             self._speaker.join()
@@ -171,15 +176,29 @@ class Meter:
         elapsed = time.monotonic() - self._begun
         return (self._done - self._first) / elapsed if elapsed else 0.0
 
+    def left(self) -> float | None:
+        """Seconds that the rest will take; None where nothing is done yet.
+
+        Work that comes in batches is done when a batch is: until the next one the forecast is that of the
+        last less the time since, which else would count for no work.
+        """
+        if self._moved is None:
+            return None
+        spent, done = self._last - self._begun, self._done - self._first
+        rest = (self._total - self._done) * spent / done
+        return abs(rest - (time.monotonic() - self._last))  # overdue, it has been so long
+
     def finish(self) -> None:
         """Report all units done, also those that turned out to be no work."""
         self.at(self._total)
 
     def at(self, done: int, note: str | None = None) -> None:
         """Report ``done`` units done in all."""
+        if done > self._done:
+            self._last = time.monotonic()
+            if self._moved is None:
+                self._moved = self._last
         self._done = done
-        if self._moved is None and done > self._first:
-            self._moved = time.monotonic()
         self._note = self._note if note is None else one_line(note)
         if self._bar:
             self._bar.update(self._task, completed=done, note=self._note)
@@ -188,14 +207,23 @@ class Meter:
 
     def _line(self) -> None:
         now = time.monotonic()
-        self._spoke, elapsed, rate = now, now - self._begun, self.rate
+        self._spoke, elapsed = now, now - self._begun
         text = f"[{self._what}] {self._done}/{self._total}  {elapsed:.0f} s"
         # The first of many that come at once say nothing of the speed.
-        if self._moved is not None and now - self._moved >= _EVERY / 2:
-            text += f", {(self._total - self._done) / rate:.0f} s left"
-        elif self._done == self._total:
+        if self._done == self._total:
             text += ", 0 s left"
+        elif self._moved is not None and now - self._moved >= _EVERY / 2:
+            text += f", {self.left():.0f} s left"
         tell(text + (f"  {self._note}" if self._note else ""))
+
+
+_RUNNING: list[Meter] = []
+
+
+def end_meters() -> None:
+    """End all displays of progress: those of generators would outlive the error that ends a command."""
+    while _RUNNING:
+        _RUNNING[-1].__exit__()
 
 
 def track(items: Sequence[_T], what: str) -> Iterator[_T]:

@@ -11,6 +11,7 @@ import os
 import re
 import shutil
 import stat
+import sys
 import tempfile
 import time
 import uuid
@@ -83,6 +84,8 @@ def writing(path: Path) -> Iterator[None]:
     except OSError as error:
         if error.errno not in _DISK:
             raise
+        if _free(path) >= FULL and (fault := output_fault(error)):
+            raise fault from error
         place, remedy = path, "free space"
         if _in_scratch(error, path):
             place, remedy = Path(tempfile.gettempdir()), "free space there or set TMPDIR to another"
@@ -92,6 +95,30 @@ def writing(path: Path) -> Iterator[None]:
             path=place,
             remedy=f"{remedy} and run the same command again; what is finished is kept",
         ) from error
+
+
+def output_fault(error: BaseException) -> InputError | None:
+    """What to say of an error if it is that standard output has no room; None where it may be another.
+
+    Who prints meets the same error as who writes a file, and it names neither.
+    """
+    if not isinstance(error, OSError) or error.errno not in _DISK or error.filename is not None:
+        return None
+    try:
+        number = sys.stdout.fileno()
+        os.write(number, b"")  # which a device refuses that takes nothing, but a file does not
+        there = os.fstatvfs(number)
+        full = stat.S_ISREG(os.fstat(number).st_mode) and there.f_bavail * there.f_frsize < FULL
+    except (AttributeError, ValueError):  # closed, or none
+        return None
+    except OSError:
+        full = True
+    if not full:
+        return None
+    return InputError(
+        f"cannot be written to: {os.strerror(error.errno)}", path="standard output",
+        remedy="send it elsewhere and run the same command again; what is finished is kept",
+    )  # fmt: skip
 
 
 def _free(path: Path) -> int:

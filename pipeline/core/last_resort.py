@@ -19,8 +19,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
 
-from pipeline.core.console import forsake, one_line, plain, unread
+from pipeline.core.console import end_meters, forsake, one_line, plain, unread
 from pipeline.core.errors import ConjoinError, SettingsError
+from pipeline.core.files import output_fault
 
 DEBUG = "CONJOIN_DEBUG"
 """Environment variable: anything but empty or 0 shows tracebacks."""
@@ -99,8 +100,9 @@ def _said_in_one_line() -> Iterator[None]:
         raise
     except (ConjoinError, OSError, UnicodeDecodeError) as error:
         _SIGNALS.end(error)
+        shown = output_fault(error) or error
         # Files that cannot be opened or read are for the user to put right as well.
-        _end(" ".join(str(error).split()), FOR_THE_USER, error)
+        _end(" ".join(str(shown).split()), FOR_THE_USER, error)
     except Exception as error:
         _SIGNALS.end(error)
         if is_short_of_memory(error):
@@ -174,6 +176,7 @@ def _kept(error: BaseException) -> str:
 
 def _end(said: str, code: int, error: BaseException) -> None:
     with suppress(OSError):  # a terminal that has gone
+        end_meters()
         if os.environ.get(DEBUG, "") not in {"", "0"}:
             sys.stderr.write(plain("".join(traceback.format_exception(error))))
         print(f"conjoin: {one_line(said)}", file=sys.stderr, flush=True)

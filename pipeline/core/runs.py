@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Final, Self
 
-from pipeline.core.candidates import candidate_shards
+from pipeline.core.candidates import has_candidates
 from pipeline.core.cards.evaluation import Combined, SystemRow
 from pipeline.core.cards.runs import RunCard, RunLine, RunTiming, ShownField
 from pipeline.core.documents import parse_json, read_document_text, read_json
@@ -325,7 +325,7 @@ def candidates_at_hand(run: Run, corpus: Path) -> Path | None:
     """
     folder = corpus / (run.source or "candidates")
     inside = folder.resolve().is_relative_to(corpus.resolve())
-    return folder if run.source and inside and candidate_shards(folder) else None
+    return folder if run.source and inside and has_candidates(folder) else None
 
 
 def not_at_hand(runs: Sequence[Run]) -> str:

@@ -30,6 +30,7 @@ from pipeline.core.documents import read_yaml
 from pipeline.core.errors import SettingsError
 from pipeline.core.families import is_model_name, naming
 from pipeline.core.names import PLAIN_NAME, is_plain_name, nearest
+from pipeline.core.types import label
 
 MOST_PROCESSES, MOST_THREADS = 1024, 1024
 """Beyond these a machine stops answering before anything says why."""
@@ -43,6 +44,10 @@ def _draw_size(value: Any) -> str:
 
 DrawSize = Annotated[str, BeforeValidator(_draw_size)]
 """|L|: which labelled draw to use, a number or ``full``."""
+
+
+Label = Annotated[str, AfterValidator(label)]
+"""A constituent's label."""
 
 
 _TAKEN = ("corpus", "labelled", "parsed", "train", "treebank")

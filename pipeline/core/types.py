@@ -3,6 +3,7 @@
 All spans are half-open word indices ``[start, end)``.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -32,6 +33,25 @@ unmarked in every candidate made of it."""
 
 LABEL = "[A-Z][A-Z0-9$-]{0,15}"
 """A regular expression: labels that given reference spans may have, such as ``NP`` and ``NP-SBJ``."""
+
+
+def is_label(text: str) -> bool:
+    """Whether a text has the form of a constituent's label, which all of candidates have."""
+    return re.fullmatch(LABEL, text) is not None
+
+
+def label(text: str) -> str:
+    """The text, if it is a label; for settings and documents.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if not is_label(text):
+        raise ValueError(
+            f"{text[:40]!r} is no label: 1 to 16 characters A-Z, 0-9, - and $, the first a letter"
+        )
+    return text
+
 
 CRITERIA = ("whole", "outer", "inner", "exact")
 """By which a predicted structure is right: see ``tasks/coordination/figures.py``."""

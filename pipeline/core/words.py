@@ -11,8 +11,10 @@ SENTINEL = (
 )
 """What language models' tokenizers have beside text."""
 
-CONTROL = r"[\x00-\x1f\x7f-\x9f]"
-"""Control characters, by which a text would steer a terminal."""
+CONTROL = "[\\x00-\\x1f\\x7f-\\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
+"""Control characters, by which a text would steer a terminal, or be read in another order than it has."""
+
+_CONTROL = re.compile(CONTROL)
 
 REPLACEMENT = "\ufffd"
 """What stands for bytes that were no text."""
@@ -33,6 +35,11 @@ def fault_of_word(word: str) -> str | None:
     if not word:
         return "nothing"
     return next((what for pattern, what in _FAULTS if re.search(pattern, word)), None)
+
+
+def is_without_control(text: str) -> bool:
+    """Whether a text has no control character."""
+    return _CONTROL.search(text) is None
 
 
 def coordinator(word: str) -> str:

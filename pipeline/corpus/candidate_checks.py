@@ -153,33 +153,41 @@ def _shown(value: Any) -> Any:
 CHECKED = ["candidate_id", "sentence_id", "words", "coordinator", "conjuncts", "label"]
 """The columns of rows that are checked before anything that needs their spans is asked, such as training."""
 
+_LONGEST = 160  # characters of a row that a message shows
 
-def check(batch: pa.RecordBatch, place: str, first: int) -> None:
-    """Check that words, coordinator and conjuncts of candidates fit each other.
 
-    A candidate has no empty field and keeps all of ``SPAN_RULES``.
+def check(
+    batch: pa.RecordBatch,
+    place: str,
+    first: int,
+    rules: Sequence[Rule] = SPAN_RULES,
+    values: Mapping[str, object] | None = None,
+) -> None:
+    """Check that candidates have no empty field and keep some rules.
 
     Args:
         batch: rows with the columns of ``CHECKED``, and maybe others.
         place: the file they come from.
         first: the row of that file (from 0) with which the batch begins.
+        rules: what is asked: that words, coordinator and conjuncts fit each other, or more.
+        values: of the parameters that the rules' conditions name.
 
     Raises:
         InputError: a row is not so; it is named, with what is wrong with it.
     """
-    empty = np.concatenate([null_rows(column) for column in batch.columns])
+    empty = np.concatenate([null_rows(batch.column(name)) for name in CHECKED])
     found = [Fault("null value", empty, "a field is empty")] if len(empty) else []
     if not found:  # only rows that are whole can be asked for anything else
         with _database().cursor() as database:
-            found = list(faults(database, batch, SPAN_RULES))
+            found = list(faults(database, batch, rules, values))
     if not found:
         return
     fault = min(found, key=lambda fault: int(fault.rows.min()))
     index = int(fault.rows.min())
     row = batch.slice(index, 1).to_pylist()[0]
     raise InputError(
-        f"row {first + index} (from 0): candidate {row['candidate_id']}: its spans do not fit its "
-        f"words: {fault.message(index)}",
+        f"row {first + index} (from 0): candidate {row['candidate_id']}: {fault.kind}: "
+        f"{fault.message(index)[:_LONGEST]}",
         path=place, sentence_id=row["sentence_id"], remedy="make the candidates again",
     )  # fmt: skip
 

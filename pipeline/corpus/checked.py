@@ -11,7 +11,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from pipeline.core.candidates import candidate_shards
+from pipeline.core.candidates import candidate_shards, has_candidates
 from pipeline.core.console import Meter
 from pipeline.core.errors import InputError
 from pipeline.core.files import FileFacts
@@ -48,15 +48,15 @@ def open_shards(place: Path, also: str = "") -> Shards:
 def open_candidates(folder: Path) -> list[Path]:
     """The files of usable candidates in a folder, in order, which are what its manifest says.
 
-    None where there are none.
+    None where there are neither candidates nor a manifest.
 
     Raises:
         InputError: as ``candidate_shards`` and ``open_shards``.
     """
-    files = candidate_shards(folder)
-    if files:
-        open_shards(folder)
-    return files
+    if not has_candidates(folder):
+        return []
+    open_shards(folder)
+    return candidate_shards(folder)
 
 
 def find_candidates(wanted: Set[tuple[Path, str]]) -> dict[tuple[Path, str], Candidate]:

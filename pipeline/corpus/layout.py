@@ -8,6 +8,7 @@ from typing import Any, Literal
 from pipeline.core.candidates import candidate_shards
 from pipeline.core.errors import InputError
 from pipeline.core.files import leads_out, require_regular
+from pipeline.core.parquet import MANIFEST
 from pipeline.corpus.manifest import is_release, read_manifest
 
 Kind = Literal["candidates", "release", "stand-off", "file"]
@@ -53,6 +54,11 @@ def find_shards(place: Path, also: str = "") -> Shards:
     shards = lying_in(place, read_manifest(place))
     candidate_shards(place)  # refuses a folder in which generation was interrupted
     if not shards.accepted and not shards.rejects:
+        if (shards.manifest or {}).get("shards"):
+            raise InputError(
+                f"all shards that {MANIFEST} lists are gone", path=place,
+                remedy="make or get the corpus again",
+            )  # fmt: skip
         raise InputError(
             "neither candidates nor a release of them", path=place, remedy=_REMEDY + also
         )

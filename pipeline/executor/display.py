@@ -35,10 +35,10 @@ class Dashboard(Meter):
     def __init__(self, what: str, noun: str, total: int, first: int = 0) -> None:
         super().__init__(what, total, first=first)
         self._noun = noun
-        self._last: Progress | None = None
+        self._shown: Progress | None = None
 
     def __enter__(self) -> "Dashboard":
-        self._begun = self._spoke = time.monotonic()
+        self._begun = self._spoke = self._last = time.monotonic()
         super().__enter__()
         return self
 
@@ -49,8 +49,10 @@ class Dashboard(Meter):
 
     def show(self, progress: Progress) -> None:
         """Display the state of the run, if it is time to."""
-        self._last = progress
-        self.at(min(progress.done, self._total), self._rates(progress))
+        self._shown = progress
+        done = min(progress.done, self._total)
+        self.at(done)  # by which what is left is known
+        self.at(done, self._rates(progress))
 
     def line(self, progress: Progress) -> str:
         """The state of the run in one line of text."""
@@ -59,8 +61,8 @@ class Dashboard(Meter):
 
     def _line(self) -> None:
         self._spoke = time.monotonic()
-        if self._last:
-            tell(f"[{self._what}] {self.line(self._last)}")
+        if self._shown:
+            tell(f"[{self._what}] {self.line(self._shown)}")
 
     def _rates(self, progress: Progress) -> str:
         seconds = max(self.seconds, 1e-6)
@@ -69,8 +71,7 @@ class Dashboard(Meter):
             parts.append(f"{_short(progress.tokens / seconds)} tokens/s")
         if rows := progress.kept + progress.refused:
             parts.append(f"rejected {100 * progress.refused / rows:.0f} %")
-        if progress.items:
-            left = max(0, self._total - progress.done) * seconds / progress.items
+        if (left := self.left()) is not None:
             parts.append(f"{_duration(left)} left")
         lost = [f"{r} lost {s:.0f} s" for r, s in enumerate(progress.silent) if s is not None]
         workers = f"workers {len(progress.silent) - len(lost)}/{len(progress.silent)}"

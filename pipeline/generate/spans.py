@@ -7,7 +7,6 @@ sentences there are, nor on the process that draws.
 import hashlib
 import math
 import random
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,11 +18,11 @@ from typing_extensions import TypedDict
 from pipeline.core.documents import Count, parse_json
 from pipeline.core.errors import InputError
 from pipeline.core.types import (
-    LABEL,
     UNLABELLED,
     Reference,
     SourceSentence,
     Span,
+    is_label,
 )
 from pipeline.text.constituents import constituent_spans, is_punctuation
 from pipeline.text.unpacking import read_whole
@@ -135,7 +134,7 @@ def read_given_spans(path: Path) -> dict[str, list[GivenSpan]]:
             ) from error
         sentence_id, start, end = row["sentence_id"], row["start"], row["end"]
         label = row.get("label", UNLABELLED)
-        if not re.fullmatch(LABEL, label):
+        if not is_label(label):
             raise InputError(
                 f"{label[:40]!r} is no label", path=path, line=number, sentence_id=sentence_id,
                 remedy="give 1 to 16 characters A-Z, 0-9, - and $, the first a letter, or leave it out",

@@ -5,7 +5,6 @@ gold annotation of these sentences is not looked at; nor may the parser have see
 from is left out.
 """
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
@@ -25,7 +24,6 @@ from pipeline.core.files import digest_of, sha256_of
 from pipeline.core.schema import read_sentences
 from pipeline.core.types import (
     COORDINATORS,
-    LABEL,
     UNLABELLED,
     Candidate,
     Coordination,
@@ -33,6 +31,7 @@ from pipeline.core.types import (
     Sentence,
     candidate_id,
     holds_coordinator,
+    is_label,
 )
 from pipeline.executor.run import OnBatch
 from pipeline.harvest.parsers import parser_of
@@ -63,7 +62,6 @@ UNFOUND = "coordinators at which the tree joins nothing"
 EARLIER = "coordinators whose structure has a later one"
 STRANGE = "a label that is no candidate's"
 
-_LABEL = re.compile(LABEL)
 
 Made = tuple[list[Candidate | Reject], dict[str, int]]
 
@@ -232,7 +230,7 @@ def _row(sentence: Sentence, structure: Coordination, unbalanced: bool) -> Candi
         return Reject(candidate, UNWORDED)
     if not unbalanced and not all(map(is_balanced, said)):
         return Reject(candidate, UNBALANCED)
-    if not _LABEL.fullmatch(structure.label):
+    if not is_label(structure.label):
         # Even a reject's label must be one.
         return Reject(replace(candidate, label=UNLABELLED), STRANGE)
     return candidate

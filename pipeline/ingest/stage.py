@@ -34,6 +34,7 @@ from pipeline.core.types import (
     is_undecided_seed,
     is_unlabelled_seed,
 )
+from pipeline.core.words import is_without_control
 from pipeline.ingest.draws import SMALLEST, Draw, Size, draw, drawable
 from pipeline.ingest.readers import READERS, more_text, unlabelled
 from pipeline.ingest.settings import IngestSettings
@@ -59,6 +60,7 @@ def run(settings: IngestSettings) -> None:
     claim.check()
     tally = Tally()
     read = READERS[settings.reader](settings, tally)
+    read = _without_control(read, tally, strict=settings.strict)
     sentences = list(_named(read, settings.reader, settings.name))
     if not sentences:
         _require_files(settings.source)
@@ -175,6 +177,30 @@ def _named(sentences: Iterator[Sentence], reader: str, name: str) -> Iterator[Se
             changed = name + sentence.sentence_id[len(reader) :]
             sentence = replace(sentence, sentence_id=changed)  # noqa: PLW2901
         yield sentence
+
+
+def _without_control(
+    sentences: Iterator[Sentence], tally: Tally, *, strict: bool
+) -> Iterator[Sentence]:
+    """The sentences that have no control character in words, tags and labels; the others are counted.
+
+    Raises:
+        InputError: there is one, with ``strict``.
+    """
+    for sentence in sentences:
+        if is_without_control(
+            "".join((*sentence.words, *(sentence.tags or ()), sentence.tree or ""))
+        ):
+            yield sentence
+            continue
+        reason = "sentence with a control character"
+        if strict:
+            raise InputError(
+                reason, sentence_id=sentence.sentence_id,
+                remedy="mend or remove it, or go without --strict",
+            )  # fmt: skip
+        tally.keep(-1)  # by its reader it was
+        tally.refuse(reason, place=sentence.sentence_id)
 
 
 def _held_out_in_training(sentences: list[Sentence]) -> list[str]:

@@ -10,6 +10,7 @@ import re
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -18,7 +19,7 @@ from typing import Literal
 from pipeline.core.console import Meter
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
-from pipeline.core.files import atomic, write_json
+from pipeline.core.files import atomic, sweep, write_json
 from pipeline.core.tally import Tally
 from pipeline.text.lines import NumberedLines, open_lines
 from pipeline.text.segmentation import PUNKT_SAMPLE, Segmenter, guarded, learn_punkt, text_files
@@ -344,3 +345,13 @@ def prepared_in(folder: Path) -> Prepared:
     tally = Tally.from_dict(facts["tally"])
     noted = Counter(facts["noted"])
     return Prepared(folder / _LINES, facts["own"], tally.kept, tally, noted, facts["digest"])
+
+
+def clear_prepared(folder: Path) -> None:
+    """Remove what ``prepare`` wrote into a folder, or left there half written; but nobody else's files."""
+    own = (folder / _LINES, folder / _FACTS)
+    sweep(*own)
+    for path in own:
+        path.unlink(missing_ok=True)
+    with suppress(OSError):  # somebody's file is there, or nothing was
+        folder.rmdir()

@@ -4,6 +4,7 @@ import json
 import math
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -19,7 +20,7 @@ from pipeline.core.console import say, table
 from pipeline.core.corpus_folder import COORDINATED_FOLDER, annotation_of_trees
 from pipeline.core.disk import disk_faults
 from pipeline.core.errors import InputError
-from pipeline.core.files import FileFacts, write_json, write_text
+from pipeline.core.files import LOCK, WORKERS, FileFacts, write_json, write_text
 from pipeline.core.fingerprint import Fingerprint, Output, versions_of
 from pipeline.executor import launch
 from pipeline.executor.checkpoints import TrainingCheckpoints
@@ -37,9 +38,10 @@ from pipeline.pretrain.material import (
     twin_material,
 )
 from pipeline.pretrain.new_model import new_model
+from pipeline.pretrain.raw_text import clear_prepared
 from pipeline.pretrain.recipes import RECIPES
 from pipeline.pretrain.settings import PretrainSettings
-from pipeline.pretrain.token_store import lengths_of
+from pipeline.pretrain.token_store import clear_store, lengths_of
 from pipeline.text.word_vectors import token_counts
 
 ALGORITHM = 1
@@ -78,7 +80,21 @@ def run(settings: PretrainSettings) -> None:
     with launch.working(work, settings.threads) as worker:
         _train(settings, work, out)
     if worker.rank == 0:
-        shutil.rmtree(work, ignore_errors=True)
+        _clear(work)
+
+
+def _clear(work: Path) -> None:
+    """Remove what a training that ended worked with; files that it did not make stay."""
+    TrainingCheckpoints(work / "checkpoints", Fingerprint(), _KEEP).clear()
+    shutil.rmtree(
+        work / "text" / "tokenizer", ignore_errors=True
+    )  # made whole, as a folder of its own
+    clear_store(work / "text")
+    clear_prepared(work / "text")
+    for name in (LOCK, WORKERS):
+        (work / name).unlink(missing_ok=True)
+    with suppress(OSError):
+        work.rmdir()
 
 
 def _claim(settings: PretrainSettings, out: Path) -> Claim:

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, overload
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from transformers import PreTrainedTokenizerBase
 
-from pipeline.core.claims import atomic_folder
+from pipeline.core.claims import atomic_folder, clear_left
 from pipeline.core.console import Meter
 from pipeline.core.documents import read_json
 from pipeline.core.files import write_json
@@ -18,6 +19,7 @@ from pipeline.core.tally import Tally
 from pipeline.pretrain.raw_text import Prepared
 from pipeline.text.natural import NaturalText, find_words
 
+_FILES = ("store.json", "bounds.bin", "ids.bin", "begins.bin")
 _NAME = "tokens"  # the store's own folder below the one it is given
 _BLOCK = 4096  # sentences encoded together
 _LETTERS = 1 << 22  # characters after which a block ends earlier
@@ -129,6 +131,20 @@ def _mapped(path: Path, dtype: np.dtype[np.generic]) -> NDArray[Any]:
     if not path.stat().st_size:  # which cannot be mapped
         return np.empty(0, dtype=dtype)
     return np.asarray(np.memmap(path, dtype=dtype, mode="r"))
+
+
+def clear_store(folder: Path) -> None:
+    """Remove a store, and what a killed run left half written of one; but nobody else's files.
+
+    Args:
+        folder: what ``build_store`` was given.
+    """
+    place = folder / _NAME
+    clear_left(place)
+    for name in _FILES:
+        (place / name).unlink(missing_ok=True)
+    with suppress(OSError):  # somebody's file is there, or nothing was
+        place.rmdir()
 
 
 def build_store(

@@ -220,7 +220,8 @@ _DOCUMENTS = ("README.md", "LICENSE", "CITATION.cff", "croissant.json", MANIFEST
 def earlier_release(place: Path, *, rehydrated: bool = False) -> Listed:
     """The files of a release that stands at a place; None where none does.
 
-    Its sums do not tell which they are: they may have been made again over others.
+    Its sums do not tell which they are: they may have been made again over others. Documents that are not as
+    the sums have them, such as a README.md that somebody edited, are none of it.
 
     Args:
         place: the folder.
@@ -234,7 +235,17 @@ def earlier_release(place: Path, *, rehydrated: bool = False) -> Listed:
         return None
     if not known or bool(manifest.get("rehydrated")) != rehydrated:
         return None
-    return {*_DOCUMENTS, *shards, *(f"{PROVENANCE}/{name}" for name in _PROJECT)}
+    documents = {*_DOCUMENTS, *(f"{PROVENANCE}/{name}" for name in _PROJECT)} - {CHECKSUMS}
+    return {CHECKSUMS, *shards, *(name for name in documents if _is_as_written(place, name))}
+
+
+def _is_as_written(place: Path, name: str) -> bool:
+    """Whether a file of a release is the one that its sums have; False where they cannot be read."""
+    try:
+        written = {line.name: line.sha256 for line in read_sums(place / CHECKSUMS)}
+        return (place / name).is_file() and sha256_of(place / name) == written.get(name)
+    except InputError:
+        return False
 
 
 def _names(folder: Path) -> Iterator[str]:

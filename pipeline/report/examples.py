@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from pipeline.core.candidates import candidate_shards, is_unfinished
+from pipeline.core.candidates import has_candidates, is_unfinished
 from pipeline.core.parquet import read_batches, read_rows
 from pipeline.core.runs import Run, candidates_at_hand, not_at_hand
 from pipeline.core.schema import CANDIDATES, SCORED
@@ -42,7 +42,7 @@ def generation_lists(corpus: Path, *, count: int, seed: int) -> list[ExampleList
     verdicts = read_verdicts(corpus)
     folders: dict[str, Path] = {}
     for folder in _candidate_folders(corpus):
-        if count and not is_unfinished(folder) and candidate_shards(folder):
+        if count and not is_unfinished(folder) and has_candidates(folder):
             folders.setdefault(folder.parent.name, folder)
     generations = sorted((read_generation(corpus, name) for name in folders), key=lambda g: g.key)
     found: list[ExampleList] = []

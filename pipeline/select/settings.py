@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from pipeline.core.names import nearest
-from pipeline.core.settings import OWN_USE_HELP, OnlyWith, Settings, only_for
+from pipeline.core.settings import OWN_USE_HELP, Label, OnlyWith, Settings, only_for
 from pipeline.core.types import SPLITS
 
 DELTA = 0.7
@@ -31,6 +31,12 @@ _COUNT = re.compile(r"\d{1,9}", re.ASCII)
 _WORDS = re.compile(r"(\d{0,9})-(\d{0,9})|\d{1,9}", re.ASCII)
 
 
+_CONDITIONS = (
+    "label", "words", "min_score", "max_score", "license", "where", "predictor", "agree", "apart",
+)  # fmt: skip
+"""Options that leave rows out for what they are, of which ``whole_sentences`` asks every row."""
+
+
 class SelectSettings(Settings):
     """Choose candidates by label, length, score, licence, predictors, likeness to L or a condition."""
 
@@ -39,6 +45,7 @@ class SelectSettings(Settings):
     table: ClassVar[str] = "selections"
     only_with: ClassVar[OnlyWith] = {
         **only_for(("delta", "relative"), ("predictor", ())),
+        "whole_sentences": [(name, ()) for name in _CONDITIONS],
     }
     corpus_field: ClassVar[str] = (
         ""  # it may choose from several corpora, and has no section for each
@@ -50,7 +57,7 @@ class SelectSettings(Settings):
     )
     out: Path = Field(description="Folder for what is chosen; it must not hold another.")
     own_use: bool = Field(False, description=f"out, outside their corpus folder: {OWN_USE_HELP}")
-    label: list[str] = Field(
+    label: list[Label] = Field(
         [], description="Only these labels, e.g. NP,VP; separated by commas, or repeatable."
     )
     words: str | None = Field(

@@ -260,7 +260,9 @@ class CandidateRows(Protocol[E]):
     """Those that a copy keeps, in their order and with the types that `datasets` would give."""
 
     def check(self, batch: pa.RecordBatch, place: str, first: int) -> None:
-        """Check rows of ``columns``, the first of which is row ``first`` of the file ``place``.
+        """Check rows of ``columns``, in which no value may be null, and ``score``, which may be.
+
+        The first of them is row ``first`` of the file ``place``.
 
         Raises:
             InputError: a row is at fault; it is named, with what is wrong with it.

@@ -34,7 +34,7 @@ from pipeline.core.files import digest_of, write_json
 from pipeline.core.parquet import regroup, value_counts
 from pipeline.corpus.content import sentence_keys
 from pipeline.tasks.protocol import CandidateRows
-from pipeline.train.candidate_location import CandidateLocation, UnreachableError
+from pipeline.train.candidate_location import SCORE, CandidateLocation, UnreachableError
 
 INDEX = np.dtype("<i8")
 """Type of the numbers in the files ``rows`` and ``ends``; those of ``keys`` have no sign."""
@@ -109,7 +109,7 @@ class IndexBuilder:
         return self._folder / f"bucket-{number:03d}"
 
 
-FORMAT = 5
+FORMAT = 6
 """Counts up when a store is written or checked in another way, so that older ones are not read."""
 
 _BATCH = 2**14
@@ -246,7 +246,7 @@ def write_store(
 
 def _checked(location: CandidateLocation, rows: CandidateRows[Any]) -> Iterator[pa.RecordBatch]:
     for file, first, batch in location.pieces():
-        rows.check(batch.select(rows.columns.names), file, first)  # in these no value may be null
+        rows.check(batch.select([*rows.columns.names, SCORE.name]), file, first)
         yield batch
 
 

@@ -12,6 +12,7 @@ from pipeline.core.settings import (
     MOST_PROCESSES,
     MOST_THREADS,
     DrawSize,
+    Label,
     OnlyWith,
     Settings,
     only_for,
@@ -49,7 +50,7 @@ class TrainSettings(Settings):
         description="Candidates: a folder of shards, a released corpus's folder, or a hub dataset's "
         "name (not read in mode baseline).",
     )
-    labels: list[str] = Field(
+    labels: list[Label] = Field(
         [], description="Draw only candidates with one of these labels (NP, VP …); unset: all."
     )
     mode: Literal["baseline", "filter", "no-filter", "self-train"] = Field(

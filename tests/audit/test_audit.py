@@ -94,6 +94,16 @@ def audit(corpus: Path, **given: Any) -> dict[str, Any]:
     return document
 
 
+def test_candidates_that_are_gone_end_it(corpus: Path) -> None:
+    """Their manifest says that there were some: the rest is not audited as if it were all."""
+    folder = corpus / "candidates/bert-sync/seed-1"
+    entry = {"file": "candidates-00000-of-00001.parquet", "rows": 1, "bytes": 1, "sha256": "0" * 64}
+    write_json(folder / "manifest.json", {"shards": [entry]})
+    (folder / entry["file"]).unlink()
+    with pytest.raises(InputError, match="seed-1: all shards that"):
+        audit(corpus)
+
+
 def test_shares_of_generation(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Each share has the judged candidates of all seeds below it."""
     document = audit(corpus)

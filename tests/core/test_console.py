@@ -71,6 +71,21 @@ def test_the_first_of_many_that_come_at_once_say_nothing_of_the_speed(
     assert "63 s, 207 s left" in lines[2]
 
 
+def test_time_since_the_last_batch_is_no_time_without_work(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Ten batches of twenty seconds: at any time the forecast is what is really left."""
+    now = [0.0]
+    monkeypatch.setattr(console.time, "monotonic", lambda: now[0])
+    with Meter("batches", 2560) as meter:
+        for now[0], done in ((20.0, 256), (25.0, 256), (39.0, 256), (40.0, 512), (59.0, 512)):
+            meter.at(done)
+            assert meter.left() == pytest.approx(200 - now[0])
+        now[0] = 500.0  # long overdue: as long again as it has been
+        assert meter.left() == pytest.approx(300)
+    capsys.readouterr()
+
+
 @pytest.mark.parametrize("name", [*HOSTILE, "it's", "a\nb", "\\x1b", "'\x1b\\'", "plain", ""])
 def test_a_command_to_copy_steers_nothing_and_says_the_same(name: str) -> None:
     """A shell reads the very word back, byte by byte."""

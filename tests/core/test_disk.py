@@ -5,8 +5,10 @@ import os
 import resource
 import shutil
 import signal
+import sys
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -20,6 +22,7 @@ from pipeline.core.disk import disk_faults
 from pipeline.core.errors import InputError
 from pipeline.core.files import write_text
 from pipeline.core.fingerprint import Fingerprint
+from pipeline.core.last_resort import ending_in_one_line
 from pipeline.executor.checkpoints import TrainingCheckpoints
 from pipeline.tasks.coordination.model import CoordinationPredictor
 
@@ -35,6 +38,23 @@ def test_a_folder_that_cannot_be_made_is_one_line(
     monkeypatch.setattr(Path, "mkdir", full)
     with pytest.raises(InputError, match=r"x: cannot write: No space .* MiB free"):
         write_text(tmp_path / "a/b/x", "")
+
+
+def test_a_full_standard_output_is_not_blamed_on_the_output(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Neither while an output is in the making, nor where nothing else is written."""
+    with suppress(OSError), Path("/dev/full").open("w") as full:
+        monkeypatch.setattr(sys, "stdout", full)
+        said = r"^standard output: cannot be written to: No space"
+        with pytest.raises(InputError, match=said), atomic_folder(tmp_path / "out"):
+            print("rows", flush=True)
+    with suppress(OSError), Path("/dev/full").open("w") as full:
+        monkeypatch.setattr(sys, "stdout", full)
+        with pytest.raises(SystemExit) as ending, ending_in_one_line():
+            print("rows", flush=True)
+    assert ending.value.code == 2
+    assert capsys.readouterr().err.startswith("conjoin: standard output: cannot be written to")
 
 
 @pytest.mark.parametrize("named", [True, False], ids=["the file is named", "Arrow"])

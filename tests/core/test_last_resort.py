@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -263,3 +264,19 @@ def test_closed_input_and_errors_are_replaced(tmp_path: Path) -> None:
         assert ended.stderr.startswith("conjoin: standard input: closed; ") is (
             "2>" not in redirection
         )
+
+
+def test_progress_of_a_generator_does_not_come_after_the_error(ended: Any) -> None:
+    """What it holds open outlives the error: its last line comes before the one that says why it ended."""
+
+    def read() -> Iterator[int]:
+        with Meter("reading", 2) as meter:
+            meter.advance()
+            yield 1
+
+    rows = read()
+    next(rows)
+    code, said = ended(InputError("bad"))
+    rows.close()
+    assert code == 2
+    assert [line[:9] for line in said.splitlines()] == ["[reading]", "conjoin: "]

@@ -137,6 +137,15 @@ def test_what_an_option_is_for_is_named(given: dict[str, Any], said: list[str]) 
     assert settings.build({"corpus": "x", **given}, None).without_effect(given) == said
 
 
+def test_whole_sentences_are_nothing_where_no_row_is_asked_for_anything() -> None:
+    """With any condition they are something, also with one that is asked last."""
+    settings, _, _ = COMMANDS["select"]
+    given = {"places": ["x"], "out": "y", "whole_sentences": True}
+    assert settings.build(given, None).without_effect(["whole_sentences"])
+    for condition in ({"label": ["NP"]}, {"apart": ["dev"]}, {"min_score": -3.0}):
+        assert not settings.build(given | condition, None).without_effect(["whole_sentences"])
+
+
 def test_an_option_without_what_it_needs_needs_that_s_needs() -> None:
     """δ is for the rule of that name, and no rule is asked where all candidates are taken."""
     settings, _, _ = COMMANDS["train"]

@@ -248,9 +248,10 @@ def test_progress_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rates and the time left are of this run; items of earlier runs only count as done."""
     clock = [0.0]
     monkeypatch.setattr("pipeline.executor.display.time.monotonic", lambda: clock[0])
-    display = Dashboard("generate", "pairs", 12_000)
+    display = Dashboard("generate", "pairs", 12_000, 6_000)
     clock[0] = 10.0
     progress = Progress(9_000, 3_000, 96_000, 960, 40, [None, None, 75.0])
+    display.show(progress)
     assert display.line(progress) == (
         "9000/12000 pairs  300 pairs/s  9.6k tokens/s  rejected 4 %  10 s left  "
         "workers 2/3 (2 lost 75 s)"

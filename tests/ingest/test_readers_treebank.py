@@ -557,3 +557,16 @@ def test_a_zip_that_cannot_be_read(tmp_path: Path) -> None:
         archive.writestr("a.mrg", b" " * 2**21)
     with pytest.raises(InputError, match="unpack to more than 1MiB"):
         ingested(path, tmp_path / "own", largest_unpacked="1MiB")
+
+
+@pytest.mark.parametrize(
+    "tree", ["(S (NN milk\u202e) (VBD fell))", "(S (N\x1bP (NN milk)) (VBD fell))"]
+)
+def test_a_control_character_costs_its_sentence(tmp_path: Path, tree: str) -> None:
+    """In a word, where it would turn the text around, or in a label; counted, and an error if strict."""
+    path = tmp_path / "trees.mrg"
+    path.write_text(TREE + tree + "\n" + PLAIN)
+    assert len(ingested(path, tmp_path / "out")) == 2
+    assert refused(tmp_path / "out") == {"sentence with a control character": 1}
+    with pytest.raises(InputError, match="control character"):
+        ingested(path, tmp_path / "strict", strict=True)

@@ -432,6 +432,9 @@ def test_batches_are_a_function_of_seed_and_step(unigram: Any, texts: list[Natur
 def test_a_tiny_model_learns_and_repeats(lm: str, tmp_path: Path) -> None:
     """Thirty steps lower the validation loss; the same settings give the same bytes."""
     a, b = _corpus(tmp_path / "a"), _corpus(tmp_path / "b")
+    mine = a / f".pretrain/{lm}-seed-0/text/mine.txt"
+    mine.parent.mkdir(parents=True)
+    mine.write_text("mine")
     cards = {}
     for corpus, steps in ((a, 1), (a, 30), (b, 30)):
         run(PretrainSettings(corpus=corpus, lm=lm, **{**TINY, "steps": steps}))
@@ -449,7 +452,8 @@ def test_a_tiny_model_learns_and_repeats(lm: str, tmp_path: Path) -> None:
     assert looks[-1]["perplexity"] == pytest.approx(np.exp(looks[-1]["validation_loss"]), rel=1e-3)
     assert looks[0]["tokens"] < looks[1]["tokens"] < looks[2]["tokens"] == cards["a", 30]["tokens"]
     assert looks[2]["learning_rate"] < looks[1]["learning_rate"] < looks[0]["learning_rate"]
-    assert not list((a / ".pretrain").rglob("*"))
+    assert [path for path in (a / ".pretrain").rglob("*") if path.is_file()] == [mine]
+    assert not list((b / ".pretrain").rglob("*"))
     assert cards["a", 30]["texts"]["kept"] == 120
     model, tokenizer = load_language_model(lm, locate(f"models/{lm}", a, 0))
     assert model.config.vocab_size == len(tokenizer)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from damaged import make_release
+from damaged import identified, make_release
 from shared_corpora import candidate_folder
 
 from pipeline.core.errors import InputError
@@ -18,9 +18,12 @@ from pipeline.core.tally import Tally
 from pipeline.core.types import Coordination, Span
 from pipeline.ingest.readers.ptb_ext import Layout, read_ptb_ext
 from pipeline.sharing.export import command as export
+from pipeline.sharing.export.formats import FORMATS
+from pipeline.sharing.export.items import Items
 from pipeline.sharing.export.settings import ExportSettings
 from pipeline.text.columns import natural_columns
 from pipeline.text.lines import open_lines
+from pipeline.text.natural import join_words
 from pipeline.trying.predict.sentences import format_of, read_sentences
 
 AWKWARD = [
@@ -31,14 +34,13 @@ AWKWARD = [
 
 
 def row(number: int, words: Sequence[str], label: str = "NP") -> dict[str, Any]:
-    """A candidate ``[word word] and [word]`` from the third word on."""
+    """A candidate ``[word word] and [word]`` from the third word on, as a harvest has it."""
     spans = [{"start": 2, "end": 4}, {"start": 5, "end": 6}]
-    return {
-        "candidate_id": f"{number:024x}", "sentence_id": f"s/{number}", "coordinator": 4,
-        "words": [*words[:4], "and", *words[4:]], "conjuncts": spans, "label": label,
-        "reference": spans[0], "fill": words[4], "score": -0.5, "score_append": None,
-        "score_prepend": float("nan"), "license": "CC0-1.0",
-    }  # fmt: skip
+    return identified({
+        "sentence_id": f"s/{number}", "coordinator": 4, "words": [*words[:4], "and", *words[4:]],
+        "conjuncts": spans, "label": label, "reference": spans[0], "fill": join_words([words[4]]).text,
+        "score": None, "score_append": None, "score_prepend": None, "license": "CC0-1.0",
+    })  # fmt: skip
 
 
 @pytest.fixture
@@ -53,6 +55,18 @@ def awkward(tmp_path: Path) -> Path:
 def exported(place: Path, form: Any, out: Path, **more: Any) -> Path:
     export.run(ExportSettings(place=place, format=form, out=out, **more))
     return out
+
+
+def written(folder: Path, form: Any, rows: list[dict[str, Any]]) -> Tally:
+    """What a form keeps of rows that are not asked whether they are valid."""
+    tally = Tally()
+    write_rows(folder / "in.parquet", CANDIDATES, rows)
+    settings = ExportSettings(place=folder / "in.parquet", format=form, out=folder / "out")
+    if FORMATS[form].folder:
+        (folder / "out").mkdir()
+    with Items(settings, trees=False) as items:
+        FORMATS[form].write(folder / "out", items, tally)
+    return tally
 
 
 def rows_of(path: Path) -> list[dict[str, Any]]:
@@ -95,7 +109,7 @@ def test_conllu_comes_back_through_predict(awkward: Path) -> None:
 
 
 def test_jsonl_has_every_column(awkward: Path) -> None:
-    """Each line is a row, spans as pairs; a score that is not a number is null, as JSON has none."""
+    """Each line is a row, spans as pairs."""
     out = exported(awkward, "jsonl", awkward.parent / "made.jsonl")
     made = [json.loads(line) for line in out.read_text("utf-8").split("\n")[:-1]]
     assert len(made) == len(AWKWARD)
@@ -103,9 +117,7 @@ def test_jsonl_has_every_column(awkward: Path) -> None:
         spans = [[span["start"], span["end"]] for span in old["conjuncts"]]
         natural = natural_columns(old["words"])
         natural["offsets"] = [[span["start"], span["end"]] for span in natural["offsets"]]
-        assert new == old | natural | {
-            "conjuncts": spans, "reference": spans[0], "score_prepend": None,
-        }  # fmt: skip
+        assert new == old | natural | {"conjuncts": spans, "reference": spans[0]}
 
 
 def test_brat_offsets_cut_the_text(awkward: Path) -> None:
@@ -133,10 +145,8 @@ def test_brat_offsets_cut_the_text(awkward: Path) -> None:
 
 @pytest.mark.parametrize(
     ("form", "word", "kept"),
-    [("ptb-ext", "-LRB-", 1), ("ptb-ext", "a b", 1), ("ptb-ext", "\\", 1),
-     ("conllu", "a\tb", 1), ("brat", "a\nb", 1),
-     ("jsonl", "a\nb", 2), ("conllu", "-LRB-", 2)],
-)  # fmt: skip
+    [("ptb-ext", "-LRB-", 1), ("ptb-ext", "\\", 1), ("conllu", "-LRB-", 2)],
+)
 def test_what_a_form_cannot_say_is_left_out_and_reported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], form: str, word: str, kept: int
 ) -> None:
@@ -149,16 +159,27 @@ def test_what_a_form_cannot_say_is_left_out_and_reported(
     assert ("left out: 1 with a word" in printed) == (kept == 1)
 
 
-@pytest.mark.parametrize("form", ["conllu", "ptb-ext", "brat"])
-def test_a_label_that_breaks_the_form_is_left_out(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], form: str
+@pytest.mark.parametrize(
+    ("form", "word", "kept"),
+    [("ptb-ext", "a b", 1), ("conllu", "a\tb", 1), ("brat", "a\nb", 1), ("jsonl", "a\nb", 2)],
+)
+def test_a_form_writes_no_word_that_breaks_it(
+    tmp_path: Path, form: str, word: str, kept: int
 ) -> None:
+    """Not even if rows came to it that no word may be in."""
+    counts = written(tmp_path, form, [row(0, list("abcdefg")), row(1, [word, *"bcdefg"])])
+    assert counts.kept == kept
+    assert all("with a word" in f"with {reason}" for reason, _ in counts.rows()[1:])
+
+
+@pytest.mark.parametrize("form", ["conllu", "ptb-ext", "brat"])
+def test_a_label_that_breaks_the_form_is_left_out(tmp_path: Path, form: str) -> None:
     """A label with a tab, a line end, a bar or nothing in it takes its candidate along, counted."""
     labels = ["NP", "N\tP\nx", "A|B=c", ""]
-    rows = [row(n, list("abcdefg"), label) for n, label in enumerate(labels)]
-    write_rows(tmp_path / "in.parquet", CANDIDATES, rows)
-    exported(tmp_path / "in.parquet", form, tmp_path / "out")
-    assert "left out: 3 with a label that" in capsys.readouterr().out
+    counts = written(
+        tmp_path, form, [row(n, list("abcdefg"), label) for n, label in enumerate(labels)]
+    )
+    assert [(n, why[:12]) for why, n in counts.rows()[1:]] == [(3, "a label that")]
 
 
 def test_folders_and_limits(tmp_path: Path) -> None:
@@ -206,7 +227,8 @@ def test_bad_input_leaves_nothing(tmp_path: Path) -> None:
     """Stand-off releases, rejects and spans that do not fit are one line each, and no file appears."""
     make_release(tmp_path / "stand-off", tmp_path / "toy", stand_off=True)
     rejects = next((tmp_path / "toy").rglob("rejects-*"))
-    write_rows(tmp_path / "bad.parquet", CANDIDATES, [row(0, list("abcdefg")) | {"coordinator": 5}])
+    bad = identified(row(0, list("abcdefg")) | {"coordinator": 5})
+    write_rows(tmp_path / "bad.parquet", CANDIDATES, [bad])
     for place, why in (
         (tmp_path / "stand-off", "rehydrate"), (tmp_path / "bad.parquet", "inside a conjunct"),
         (next((tmp_path / "stand-off/data").iterdir()), "rehydrate"), (rejects, "these are rejects"),
@@ -242,8 +264,10 @@ def test_conjuncts_that_spancat_would_not_look_at_are_counted(
     for number, length in enumerate([2, 5, 20]):
         words = [f"w{n}" for n in range(length + 6)]
         spans = [{"start": 1, "end": 1 + length}, {"start": 2 + length, "end": 3 + length}]
+        words[1 + length] = "and"
         made = row(number, words[:7]) | {"conjuncts": spans, "reference": spans[0]}
-        rows.append(made | {"words": words, "coordinator": 1 + length})
+        made |= {"words": words, "coordinator": 1 + length, "fill": words[2 + length]}
+        rows.append(identified(made))
     write_rows(tmp_path / "long.parquet", CANDIDATES, rows)
     exported(tmp_path / "long.parquet", "spacy", tmp_path / "long.spacy")
     said = capsys.readouterr().out

@@ -11,6 +11,7 @@ from browsed import opened
 from damaged import make_release
 from shared_corpora import candidate_folder
 
+from pipeline.core.cards.candidates import CandidatesManifest
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
 from pipeline.core.files import write_json
@@ -62,6 +63,9 @@ DAMAGE: list[tuple[str, Callable[[Manifest], object] | str]] = [
     ("not JSON that can be read", '{"x":' + "9" * 5000 + "}"),
     ("not JSON that can be read", "[" * 100_000),
     ("not a manifest of conjoin", "[1]"),
+    ("shards: ", lambda m: m.update(shards=[])),
+    ("shards: ", lambda m: m.update(shards=None)),
+    ("shards[0].file: ", lambda m: m["shards"][0].update(file=None)),
     ("generations: ", lambda m: m.update(generations=[1])),
     ("generations.", lambda m: m.update(generations=dict.fromkeys(m["generations"], 1))),
     (".settings: ", each_run(lambda run: run.update(settings=[1]))),
@@ -187,3 +191,19 @@ def test_a_circle_of_links_is_one_line(tmp_path: Path) -> None:
     ):
         with pytest.raises(InputError, match=r"a: (its symbolic links lead in a circle|a link)"):
             run(tmp_path / "a")
+
+
+@pytest.mark.parametrize(
+    "shards", [[], None, [{"file": None, "rows": 0, "bytes": 0, "sha256": ""}]]
+)
+def test_no_reader_of_its_own_takes_a_manifest_without_shards(
+    tmp_path: Path, shards: object
+) -> None:
+    """Report, audit, plan and train read it by the same form; candidates beside it are nobody's."""
+    place = candidate_folder(tmp_path / "toy", 7, units=1)
+    manifest = read_json(place / "manifest.json")
+    write_json(place / "manifest.json", manifest | {"shards": shards})
+    with pytest.raises(InputError, match="shards"):
+        read_json(place / "manifest.json", CandidatesManifest)
+    with pytest.raises(InputError, match="shards"):
+        find_shards(place)

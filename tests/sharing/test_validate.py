@@ -22,6 +22,7 @@ from damaged import (
     rewrite,
 )
 from shared_corpora import candidate_folder
+from tiny import COORDINATION
 
 from pipeline.core.errors import InputError
 from pipeline.core.files import write_json
@@ -30,7 +31,7 @@ from pipeline.corpus.novelty import REPEATED
 from pipeline.corpus.rows import RELEASED, RELEASED_REJECTS
 from pipeline.corpus.validity import checks
 from pipeline.corpus.validity.identity import SPLIT_WORD
-from pipeline.corpus.validity.rules import RULES, SPECIAL_IN_FILL
+from pipeline.corpus.validity.rules import EXAMPLE_RULES, RULES, SPECIAL_IN_FILL
 from pipeline.infill import base, candidates
 from pipeline.infill.base import SPECIAL_IN_FILL as REASON_OF_INFILL
 from pipeline.release import stage as release
@@ -38,6 +39,10 @@ from pipeline.release.package import write_checksums
 from pipeline.release.settings import ReleaseSettings
 from pipeline.select import stage as select
 from pipeline.select.settings import SelectSettings
+from pipeline.sharing.browse import command as browse
+from pipeline.sharing.browse.settings import BrowseSettings
+from pipeline.sharing.export import command as export
+from pipeline.sharing.export.settings import ExportSettings
 from pipeline.sharing.merge import command as merge
 from pipeline.sharing.merge.settings import MergeSettings
 from pipeline.sharing.push import command as push
@@ -48,6 +53,8 @@ from pipeline.sharing.validate import command as validate
 from pipeline.sharing.validate import files as reading
 from pipeline.sharing.validate.settings import ValidateSettings
 from pipeline.sharing.validate.violations import printable
+from pipeline.train.candidate_location import find_location
+from pipeline.train.candidate_store import write_store
 
 Damage = Callable[[Path], object]
 
@@ -389,6 +396,8 @@ WRITERS: dict[str, Callable[[Path, Path], object]] = {
     "merge": lambda place, out: merge.run(MergeSettings(places=[place, place], out=out)),
     "release": lambda place, out: release.run(ReleaseSettings(candidates=place, out=out)),
     "push": lambda place, _: push.run(PushSettings(release=place, repository="jane/toy")),
+    "export": lambda place, out: export.run(ExportSettings(place=place, format="jsonl", out=out)),
+    "browse": lambda place, out: browse.run(BrowseSettings(place=place, export=out)),
 }
 FIRST_COUNTS = {"select", "merge"}
 """Writers that keep the first of equal rows."""
@@ -411,6 +420,29 @@ def test_who_writes_rows_on_refuses_what_validate_refuses(
         with pytest.raises(InputError):
             write(folder, tmp_path / f"{name} out")
         assert not (tmp_path / f"{name} out").exists(), name
+
+
+ASKED_IN_TRAINING = {rule.kind for rule in EXAMPLE_RULES}
+UNREAD_IN_TRAINING = {"unknown label", "positive score"}  # the manifest, and the twins' scores
+IN_TRAINING = [
+    case for case in DAMAGE
+    if case[2] and case[2] <= ASKED_IN_TRAINING and case[0] not in UNREAD_IN_TRAINING
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "damage", [case[1] for case in IN_TRAINING], ids=[case[0] for case in IN_TRAINING]
+)
+def test_training_refuses_what_validate_refuses_of_what_it_reads(
+    made: Path, tmp_path: Path, damage: Damage
+) -> None:
+    """Ids, words, spans, labels and scores; of a row's other columns it knows nothing."""
+    folder, copy = tmp_path / "release", tmp_path / "copy"
+    shutil.copytree(made / "release", folder)
+    damage(folder)
+    copy.mkdir()
+    with pytest.raises(InputError):
+        write_store(find_location(folder, COORDINATION.rows.columns), COORDINATION.rows, copy)
 
 
 STAND_OFF: list[tuple[str, Damage, set[str]]] = [

@@ -15,7 +15,7 @@ from pipeline.corpus.checked import find_candidates, open_candidates
 from pipeline.parsing.taught import Taught
 from pipeline.release.settings import ReleaseSettings
 from pipeline.release.stage import run as make_release
-from pipeline.report.examples import fill_statistics
+from pipeline.report.examples import fill_statistics, generation_lists
 from pipeline.select.settings import SelectSettings
 from pipeline.select.stage import run as select
 from pipeline.sharing.browse.command import run as browse
@@ -119,6 +119,8 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
     "cut": lambda place: _cut(shards(place)[0]),
     "changed": lambda place: _bend(shards(place)[0]),
     "one more": _repeat,
+    "all deleted": lambda place: [path.unlink() for path in shards(place)],
+    "all and rejects deleted": lambda place: [path.unlink() for path in place.rglob("*.parquet")],
     "rejects deleted": lambda place: next(
         iter(sorted((*place.glob("rejects-*"), *place.glob("rejected/*"))))
     ).unlink(),
@@ -160,6 +162,16 @@ def test_no_reader_takes_a_corpus_that_its_manifest_does_not_describe(
             read(place, out)
         assert name == "validate" or str(place) in str(error.value)
         assert not out.exists(), damage
+
+
+def test_a_report_does_not_leave_out_candidates_that_are_gone(made: Path, tmp_path: Path) -> None:
+    """Their manifest is there: the folder is not one that was never filled."""
+    corpus = shutil.copytree(made / "toy", tmp_path / "toy")
+    assert generation_lists(corpus, count=2, seed=0)
+    for path in corpus.glob("candidates/*/*/*.parquet"):
+        path.unlink()
+    with pytest.raises(InputError, match="seed-0: all shards that"):
+        generation_lists(corpus, count=2, seed=0)
 
 
 def test_every_command_that_takes_candidates_is_among_them() -> None:

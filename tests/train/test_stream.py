@@ -193,7 +193,7 @@ def test_sentences_that_are_labelled_are_never_drawn(tmp_path: Path) -> None:
     "other",
     [
         {"candidate_id": "x"}, {"sentence_id": "x"}, {"label": "PP"}, {"coordinator": 2},
-        {"words": ["x", "and", "b", "c"]}, {"words": ["a", "and", "b c"]},
+        {"words": ["x", "and", "b", "c"]}, {"words": ["a", "and", "bc"]},
         {"conjuncts": [{"start": 0, "end": 1}, {"start": 3, "end": 4}]},
     ],
 )  # fmt: skip
@@ -201,7 +201,7 @@ def test_digest_covers_what_is_drawn(tmp_path: Path, other: dict[str, Any]) -> N
     """Whatever of a candidate training reads, another value of it is another digest."""
     gap = row("c", "s", conjuncts=[{"start": 0, "end": 1}, {"start": 3, "end": 4}])
     base = gap if "coordinator" in other else row("c", "s")
-    if "b c" in other.get("words", ()):
+    if "bc" in other.get("words", ()):
         base = row("c", "s", conjuncts=[{"start": 0, "end": 1}, {"start": 2, "end": 3}])
     one = CandidateStream(corpus_folder(tmp_path / "one", [base]), ROWS, 0)
     two = CandidateStream(corpus_folder(tmp_path / "two", [{**base, **other}]), ROWS, 0)
@@ -240,10 +240,10 @@ def test_scores_are_read_where_there_are_any(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """They change no draw and have a digest of their own; a source without the column gives none."""
-    every = [row(f"c{n}", f"s{n}", score=None if n == 2 else n / 4) for n in range(6)]
+    every = [row(f"c{n}", f"s{n}", score=None if n == 2 else -n / 4) for n in range(6)]
     source, changed = (
         corpus_folder(tmp_path / name, given)
-        for name, given in (("one", every), ("two", [*every[1:], {**every[0], "score": 9.0}]))
+        for name, given in (("one", every), ("two", [*every[1:], {**every[0], "score": -9.0}]))
     )
     bare, nulls, texts = (tmp_path / name / "data" for name in ("bare", "nulls", "texts"))
     table = pa.Table.from_pylist(every, schema=CANDIDATES).drop_columns(["score"])

@@ -5,8 +5,9 @@ stand in it, and in what form, is checked where it is read. Of the runs behind r
 some command needs is looked at.
 """
 
-from typing import Any, Literal, NotRequired
+from typing import Annotated, Any, Literal, NotRequired
 
+from pydantic import Field
 from typing_extensions import TypedDict
 
 from pipeline.core.cards.parts import CountOf, FileOfRows, PartForm, Shard, TallyForm
@@ -167,7 +168,7 @@ class CandidatesManifest(CandidatesHistory, total=False):
     rows: RowsByPart
     digests: DigestsByPart
     tally: TallyForm
-    shards: list[Shard]
+    shards: Annotated[list[Shard], Field(min_length=1)]
 
 
 class ReleasedShard(FileOfRows):
@@ -203,7 +204,7 @@ class ReleaseManifest(CandidatesHistory):
     seed: int
     rows: RowsByPart
     digests: DigestsByPart
-    shards: list[ReleasedShard]
+    shards: Annotated[list[ReleasedShard], Field(min_length=1)]
     generations: dict[str, ReleasedRun]
     sources: list[SourceFacts]
     trees: NotRequired[object]

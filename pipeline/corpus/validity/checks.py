@@ -20,7 +20,8 @@ import pyarrow.compute as pc
 from pipeline.core.candidates import HARVESTED, LIKE_L
 from pipeline.core.console import Meter
 from pipeline.core.errors import InputError
-from pipeline.core.parquet import read_batches, regroup, require_text, row_count
+from pipeline.core.parquet import column_names, read_batches, regroup, require_text, row_count
+from pipeline.core.schema import CANDIDATES, REJECTS
 from pipeline.core.types import COORDINATORS
 from pipeline.corpus.candidate_checks import Fault, faults, null_rows
 from pipeline.corpus.content import IDENTITY, content_ids
@@ -234,13 +235,23 @@ def require_valid(shards: Shards, *, distinct: bool) -> None:
 _PLACE = "number of file and row"
 
 
+def holds_rejects(shards: Shards, path: Path) -> bool:
+    """Whether a file of a corpus has rejects; of a single file its columns tell."""
+    return "reason" in column_names(path) if shards.kind == "file" else path in shards.rejects
+
+
 def _rows(shards: Shards, *, rejects: bool) -> Iterator[pa.RecordBatch]:
     """All rows of a kind, with the number of each as ``RowChecks`` remembers it."""
-    bare = STAND_OFF_REJECTS if rejects else STAND_OFF
-    before = len(shards.accepted) if rejects else 0
-    for number, path in enumerate(shards.rejects if rejects else shards.accepted, before):
+    unnamed = (
+        runs_of(shards.manifest) is None
+    )  # nothing says which run made rows that do not say it
+    for number, path in enumerate((*shards.accepted, *shards.rejects)):
+        if holds_rejects(shards, path) != rejects:
+            continue
         if shards.kind == "stand-off":
-            batches = read_batches(path, bare)
+            batches = read_batches(path, STAND_OFF_REJECTS if rejects else STAND_OFF)
+        elif unnamed and "generation" not in column_names(path):
+            batches = read_batches(path, REJECTS if rejects else CANDIDATES)
         elif rejects:
             batches = read_rejects(replace(shards, rejects=(path,)))
         else:

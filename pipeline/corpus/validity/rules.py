@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from pipeline.core.structures import COMMA, PRECONJUNCTION_OF
 from pipeline.core.types import COORDINATORS, LABEL, REFERENCE_LABELS, UNLABELLED
 from pipeline.core.words import CONTROL, REPLACEMENT, SENTINEL, SPACE
-from pipeline.corpus.candidate_checks import ANY, SPAN_RULES, Rule
+from pipeline.corpus.candidate_checks import ANY, CHECKED, SPAN_RULES, Rule
 from pipeline.corpus.engine import quoted
 from pipeline.corpus.licences import LONGEST_OF_ROW, terms
 from pipeline.corpus.statistics import SCORES
@@ -172,6 +172,8 @@ def _paired(before: str, word: str) -> str:
 
 _AROUND = "list_bool_or(list_transform(list_zip(ends[:-2], starts[2:]), lambda s: {}))".format
 
+_OTHER_COORDINATOR = "not a coordinator"
+
 _STRUCTURE = [
     *SPAN_RULES,
     # Of three conjuncts or more a comma may stand before it.
@@ -191,11 +193,11 @@ _STRUCTURE = [
     Rule("reference differs from its conjunct", "coordinator conjuncts reference word",
          f"conjuncts[1] <> reference AND NOT ({_MOVED} AND lower(word) IN ({_PAIRABLE}))",
          "reference {reference}, conjuncts {conjuncts}"),
-    Rule("not a coordinator", "coordinator conjuncts words",
+    Rule(_OTHER_COORDINATOR, "coordinator conjuncts words",
          "k >= 0 AND k < n AND NOT list_contains($coordinators, lower(words[k + 1]))",
          lambda row: f"the coordinator is {row['words'][row['coordinator']]!r}"),
     # A stand-off release has the coordinator in a column of its own.
-    Rule("not a coordinator", "coordinator conjuncts word",
+    Rule(_OTHER_COORDINATOR, "coordinator conjuncts word",
          "word IS NULL OR NOT list_contains($coordinators, lower(word))",
          "the coordinator is {word!r}"),
 ]  # fmt: skip
@@ -319,3 +321,15 @@ RULES = [
          "attested AND (fill IS NOT NULL OR fill_words IS NOT NULL)", "{fill!r}"),
 ]  # fmt: skip
 """All rules for a row, in the order in which violations are reported."""
+
+_READ_IN_TRAINING = frozenset((*CHECKED, "score", "harvested"))
+
+EXAMPLE_RULES = [
+    rule for rule in RULES
+    if _READ_IN_TRAINING.issuperset(rule.needs.split()) and rule.kind != _OTHER_COORDINATOR
+]  # fmt: skip
+"""What is asked of rows as training reads them, wherever they are from: which coordinators were put in, and
+whether labels were given, only their manifest says, so these may be any (``EXAMPLES``)."""
+
+EXAMPLES = Expected(any_label=True)
+"""What holds of such rows."""

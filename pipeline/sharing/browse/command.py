@@ -19,6 +19,7 @@ from pipeline.core.console import Meter, say, warn
 from pipeline.corpus.checked import open_shards
 from pipeline.corpus.handing_on import for_own_use, require_permission
 from pipeline.corpus.layout import Shards
+from pipeline.corpus.validity.checks import require_valid
 from pipeline.sharing.browse.corpus import BrowsedCorpus, describe
 from pipeline.sharing.browse.selection import CommandPlaces
 from pipeline.sharing.browse.server import address, export_page, listen, serve
@@ -31,13 +32,16 @@ def run(settings: BrowseSettings) -> None:
 
     Raises:
         InputError: there is no corpus or no text to show, a file is damaged, the port is in use, or
-            the file was asked for and a licence does not permit to hand on the text, without ``own_use``.
+            the file was asked for and has rows that are not valid, or text that a licence does not permit to
+            hand on, without ``own_use``.
         ModelError: the predictor cannot be loaded.
     """
     shards = open_shards(settings.place)
     if settings.export:
         inputs = [shards.place, *([settings.predictor] if settings.predictor else [])]
         claim = Claim(settings.export, "browse", inputs, _earlier_page, file=True)
+        claim.check()
+        require_valid(shards, distinct=True)  # a page that is served shows rows as they are
         with appearing(claim) as page:
             said = _export(settings, shards, page)
         say(said)

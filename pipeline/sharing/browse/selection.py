@@ -4,16 +4,13 @@ The page writes nothing itself: whoever reads it starts the command.
 """
 
 import os
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline.core.console import shell_line
-from pipeline.core.types import LABEL
+from pipeline.core.types import is_label
 from pipeline.corpus.engine import quoted
 from pipeline.sharing.browse.table import BINS, View
-
-_LABEL = re.compile(LABEL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +72,7 @@ def _filters(view: View) -> tuple[list[str], list[str]]:
     """Options of the command, and conditions for what has none."""
     line: list[str] = []
     where: list[str] = []
-    if all(map(_LABEL.fullmatch, view.label)):
+    if all(map(is_label, view.label)):
         line += [part for label in view.label for part in ("--label", label)]
     else:
         where.append(f"label IN ({_listed(view.label)})")

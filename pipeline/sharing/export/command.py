@@ -28,8 +28,8 @@ def run(settings: ExportSettings) -> None:
     With ``overwrite`` what begins as an earlier export does is replaced, and nothing else.
 
     Raises:
-        InputError: there is nothing to write, or it is damaged or without text; ``out`` is part of the
-            corpus, an earlier export without ``overwrite``, or something else; a licence forbids to
+        InputError: there is nothing to write, or it is damaged, not valid or without text; ``out`` is part of
+            the corpus, an earlier export without ``overwrite``, or something else; a licence forbids to
             hand on the text, without ``own_use``.
         SettingsError: options that do not go together.
     """
@@ -50,6 +50,7 @@ def run(settings: ExportSettings) -> None:
             form.require_writer()
         if not settings.own_use:
             require_permission(items.licences(), items.place, remedy=for_own_use)
+        items.require_valid()
         total = min(items.total, settings.limit or sys.maxsize)
         seen = _Seen()
         with Meter(f"export, {items.what}s", total) as meter:

@@ -25,12 +25,12 @@ from pipeline.core.parquet import column_names, read_batches, row_count, value_c
 from pipeline.core.schema import CANDIDATES, SENTENCES, candidate_of, read_sentences, sentence_row
 from pipeline.core.settings import TreesOf
 from pipeline.core.types import COLUMNS, UNDECIDED, Coordination, Sentence, Span, is_undecided
-from pipeline.corpus.candidate_checks import check
 from pipeline.corpus.checked import open_shards
 from pipeline.corpus.handing_on import licences_of
 from pipeline.corpus.layout import Shards
 from pipeline.corpus.origin import find_corpus
 from pipeline.corpus.rows import RELEASED, WITH_TREES, generation_key, generations
+from pipeline.corpus.validity.checks import require_valid
 from pipeline.release.candidate_trees import CandidateTrees
 from pipeline.sharing.export.protocol import Item
 from pipeline.sharing.export.settings import ExportSettings
@@ -103,6 +103,23 @@ class Items(ExitStack):
             own = batch if split is None else batch.filter(pc.equal(batch.column("split"), split))
             found.update(value_counts(own.column("license")))
         return dict(found)
+
+    def require_valid(self) -> None:
+        """Refuse rows that ``conjoin validate`` refuses; sentences are what ``ingest`` wrote.
+
+        Raises:
+            InputError: there are such rows, or files without text.
+        """
+        if self.shards is None:
+            return
+        if self.shards.kind == "stand-off":
+            raise InputError(
+                "this is a stand-off release, which has no text", path=self.place,
+                remedy="rebuild it with `conjoin rehydrate` and export that",
+            )  # fmt: skip
+        for path in self.shards.accepted:
+            _schema(path)
+        require_valid(self.shards, distinct=True)
 
     def _of_candidates(self, shards: Shards, rows: Iterator[Row]) -> Iterator[Item]:
         own = self._settings.corpus is None and self._settings.trees is None
@@ -279,24 +296,13 @@ def _rows(shards: Shards) -> Iterator[Row]:
     """Stream the usable candidates of a corpus, with all its columns, in the order of its files.
 
     Raises:
-        InputError: a file is damaged, has other columns, or spans that do not fit its words; the
-            corpus is a stand-off release, or has only rejects.
+        InputError: a file is damaged, or has other columns.
     """
-    if shards.kind == "stand-off":
-        raise InputError(
-            "this is a stand-off release, which has no text", path=shards.place,
-            remedy="rebuild it with `conjoin rehydrate` and export that",
-        )  # fmt: skip
     # Where ``generate`` wrote the folder, no row says of which run it is.
     own = (shards.manifest or {}).get("fingerprint")
     runs = {"generation": generation_key(own)} if isinstance(own, str) else {}
     for path in shards.accepted:
-        schema = _schema(path)
-        required = [field.name for field in schema if not field.nullable]
-        first = 0
-        for batch in read_batches(path, schema):
-            check(batch.select(required), str(path), first)
-            first += len(batch)
+        for batch in read_batches(path, _schema(path)):
             for row in with_text(batch).to_pylist():
                 yield row | {name: run for name, run in runs.items() if name not in row}
 

@@ -1,19 +1,23 @@
 """Rows of candidates as training reads them."""
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from pipeline.core.schema import CANDIDATES
 from pipeline.core.types import Span
 from pipeline.corpus.candidate_checks import CHECKED, check
 from pipeline.corpus.content import example_keys
+from pipeline.corpus.validity.rules import EXAMPLE_RULES, EXAMPLES
 from pipeline.tasks.coordination.examples import CoordinationExample
 from pipeline.tasks.protocol import Drawn
 
+_EXPECTED = asdict(EXAMPLES)
 _SPAN = pa.struct([("start", pa.int32()), ("end", pa.int32())])
 
 
@@ -32,8 +36,11 @@ class CoordinationRows:
     )
 
     def check(self, batch: pa.RecordBatch, place: str, first: int) -> None:
-        """Words, coordinator and conjuncts fit each other."""
-        check(batch, place, first)
+        """Rows keep all rules of ``conjoin validate`` that need no more than training reads."""
+        # As ``validate`` takes it where nothing says who made the rows; others have their scores.
+        natural = pc.is_null(batch.column("score"))
+        asked = batch.append_column("harvested", natural)
+        check(asked, place, first, EXAMPLE_RULES, _EXPECTED)
 
     def keys(self, batch: pa.RecordBatch) -> npt.NDArray[np.uint64]:
         """64 bits of id, label, words, coordinator and conjuncts of each row."""

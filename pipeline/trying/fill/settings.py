@@ -8,8 +8,8 @@ from pydantic import Field, field_validator
 from pipeline.core.families import FAMILY_FACTS, is_model_name
 from pipeline.core.settings import (
     DecodingSettings,
+    Label,
 )
-from pipeline.core.types import LABEL
 
 
 class FillSettings(DecodingSettings):
@@ -26,9 +26,7 @@ class FillSettings(DecodingSettings):
         description=f"Language model to ask: {', '.join(FAMILY_FACTS)}, one called like t5-twins, or both.",
     )
     model: str | None = Field(None, description="Model folder or hub name, for a single --lm.")
-    label: str | None = Field(
-        None, pattern=f"^{LABEL}$", description="attested: label of the span, e.g. NP."
-    )
+    label: Label | None = Field(None, description="attested: label of the span, e.g. NP.")
     seed: int = Field(
         0, ge=0, description="Seed of sampling, and of the model if there are several."
     )
