@@ -20,6 +20,7 @@ from pipeline.core.cards.evaluation import ComparisonRow, MetricsDocument, Summa
 from pipeline.core.cards.runs import RunCard
 from pipeline.core.comparison import Comparison, Counts, compare_all, documents_of
 from pipeline.core.console import in_one_piece, say, table, track
+from pipeline.core.corpora import COORDINATION
 from pipeline.core.corpus_folder import corpus_name
 from pipeline.core.device import best_device
 from pipeline.core.documents import read_json
@@ -97,8 +98,10 @@ def run(settings: EvaluateSettings) -> None:
     kept.remove_others()
     with in_one_piece("compare systems"):
         metrics = _metrics(settings, task.evaluation, instances, scored)
+        if task.name != COORDINATION:
+            metrics["task"] = task.name
     write_json(out / "metrics.json", metrics)
-    _tell(metrics, task.evaluation.columns)
+    _tell(metrics, task.evaluation)
 
 
 def _metrics(
@@ -205,15 +208,15 @@ def _size(row: SummaryRow) -> str:
     return labelled if draw == labelled else f"{draw} ({labelled})"
 
 
-def _tell(metrics: MetricsDocument, columns: Sequence[str]) -> None:
+def _tell(metrics: MetricsDocument, evaluation: Evaluation[Any]) -> None:
     counts = metrics["instances"]
-    columns = [*columns, *(name for name in counts if name not in columns)]
+    columns = [*evaluation.columns, *(name for name in counts if name not in evaluation.columns)]
     systems = {row["system"]: System.of_row(row) for row in metrics["runs"]}
     named = {name: system.called(system.predictor) for name, system in systems.items()}
     sizes = {row["labelled"]: _size(row) for row in metrics["summary"]}
     for annotated in dict.fromkeys(row["annotated"] for row in metrics["summary"]):
         table(
-            f"Accuracy (%) of the outer boundary on {metrics['split']}, mean ± sd over seeds; annotated: "
+            f"{evaluation.title} on {metrics['split']}, mean ± sd over seeds; annotated: "
             f"{annotated}",
             ["|L| system", "seeds", *(f"{name} ({counts[name]})" for name in columns)],
             [

@@ -5,7 +5,7 @@ from collections.abc import Set as AbstractSet
 from pathlib import Path
 
 from pipeline.core.annotation import Annotation
-from pipeline.core.corpus_folder import COORDINATION
+from pipeline.core.corpora import COORDINATION
 from pipeline.core.draws import annotation_of_draw, read_draw
 from pipeline.core.schema import SCORED
 from pipeline.core.tally import Tally
@@ -22,7 +22,7 @@ class CoordinationTask(Task[CoordinationExample]):
     """See ``tasks.protocol.Task``; a source is a sentence of a treebank."""
 
     name = COORDINATION
-    options = frozenset({"labels", "gold_of", "brackets"})
+    options = frozenset({"labels", "gold_of", "brackets", "mlp_hidden", "dropout"})
     augmentations = {"substitute": Substitutions}  # noqa: RUF012 - nobody changes it
     answer_columns = (SCORED.field("start"), SCORED.field("end"))
     rows = CoordinationRows()
