@@ -25,6 +25,9 @@ from pipeline.core.types import Sentence, SourceSentence
 SENTENCES_FILE = "sentences.parquet"
 """The sentences of all splits, as ``ingest`` read them: the file by which a corpus folder is known."""
 
+RELATIONS_FILE = "relations.parquet"
+"""The argument pairs of a corpus of relations, which has no sentences."""
+
 TEXT_FILE = "text.txt"
 """The raw text that language models may learn from, a sentence a line."""
 

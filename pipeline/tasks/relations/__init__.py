@@ -1,0 +1,1 @@
+"""Discourse relations: which sense an argument pair without a connective has."""
