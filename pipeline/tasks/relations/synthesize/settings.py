@@ -28,7 +28,7 @@ class SynthesizeSettings(SourceSettings):
         "replay": [("writer", ("replay",))],
         "confused": [("writer", ("attested",))],
         "writer_license": [("writer", MODELS)],
-        "error": [("writer", ("oracle",))],
+        **only_for(("error", "source"), ("writer", ("oracle",))),
     }
 
     run: Path = Field(
@@ -90,6 +90,9 @@ class SynthesizeSettings(SourceSettings):
     tokens: int = Field(2048, ge=1, description="Most tokens of a list of new arguments.")
     error: float = Field(
         0.3, ge=0, le=1, description="oracle: share of new pairs with the other relation."
+    )
+    source: Path | None = Field(
+        None, description="oracle: folder of the world's lexicon.yaml; data/raw/CORPUS if left out."
     )
     seed: int = Field(0, ge=0, description="Of the run's name, and of what is drawn.")
     limit: int | None = Field(None, ge=1, description="Use only the first so many sources.")

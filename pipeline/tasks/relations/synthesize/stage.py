@@ -9,6 +9,7 @@ from pipeline.sources.making import RowMaking, make_candidates
 from pipeline.sources.protocol import CandidateSource
 from pipeline.tasks.relations.synthesize.attested import AttestedPairs
 from pipeline.tasks.relations.synthesize.confused import Confused, confused
+from pipeline.tasks.relations.synthesize.oracle import WorldWriter
 from pipeline.tasks.relations.synthesize.prompted import LanguageModel
 from pipeline.tasks.relations.synthesize.settings import MODELS, SynthesizeSettings
 from pipeline.tasks.relations.synthesize.written import WrittenPairs
@@ -31,7 +32,8 @@ _MAKING = RowMaking(
     shown=frozenset({"writer", "seed"}),
     # Of these the inputs and the model say what matters: a replay makes the rows of what it replays.
     covered=frozenset(
-        {"run", "writer", "filter", "model", "served", "remote", "key_env", "replay", "neighbours", "definitions"}
+        {"run", "writer", "filter", "model", "served", "remote", "key_env", "replay", "neighbours",
+         "definitions", "source"}
     ),  # fmt: skip
     check=_check,
 )
@@ -63,6 +65,8 @@ def source_of(settings: SynthesizeSettings, known: Confused) -> CandidateSource[
     """
     if settings.writer in MODELS:
         return WrittenPairs(settings, known, LanguageModel(settings, known))
+    if settings.writer == "oracle":
+        return WrittenPairs(settings, known, WorldWriter(settings))
     return AttestedPairs(settings, known)
 
 
