@@ -38,6 +38,7 @@ class Part(BaseModel):
         boundaries: those of them whose coordinations were read.
         trees: those whose trees were read, and so their coordinations as well.
         coordinations: evaluable ones in them.
+        pairs: those of them that are argument pairs, whose senses were read.
         among: how many of them are L's or validation sentences of the corpus's draws, by draw.
     """
 
@@ -53,6 +54,7 @@ class Part(BaseModel):
     boundaries: Count = 0
     trees: Count = 0
     coordinations: Count = 0
+    pairs: Count = 0
     among: dict[PlaceName, Count] = Field(default_factory=dict)
 
     @property
@@ -156,7 +158,7 @@ def joined(parts: Iterable[Part]) -> Annotation:
         found[part.key] = part.model_copy(
             update={
                 name: max(getattr(part, name), getattr(other, name))
-                for name in ("sentences", "boundaries", "trees", "coordinations")
+                for name in ("sentences", "boundaries", "trees", "coordinations", "pairs")
             }
             | {"use": "learned" if "learned" in (part.use, other.use) else "chosen"}
             | {"among": dict(sorted({**other.among, **part.among}.items()))}
@@ -238,6 +240,8 @@ def _of_one_draw(parts: Mapping[str, Part]) -> str:
 
 
 def _kind(part: Part) -> str:
+    if part.pairs:
+        return "senses"
     return "trees" if part.trees else "boundaries"
 
 

@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+COORDINATION, RELATIONS = "coordination", "relations"
+"""Tasks."""
+
 
 @dataclass(frozen=True, slots=True)
 class SourceNotice:
@@ -32,7 +35,8 @@ class CorpusDescription:
         remark: what the expression does not say.
         notice: how a release of its candidates names it.
         by_document: it is read by documents, which ``ingest --split`` and ``--licenses`` may split and
-            license in any way, and which raw text may join.
+            license in any way, and which raw text may join where sentences are read.
+        task: what it is annotated for.
     """
 
     reader: str
@@ -43,6 +47,7 @@ class CorpusDescription:
     remark: str
     notice: SourceNotice
     by_document: bool = False
+    task: str = COORDINATION
 
 
 _LDC = "https://catalog.ldc.upenn.edu/LDC99T42"
@@ -148,6 +153,38 @@ _ALL = (
         licence="unknown",
         remark="name it with --license; redistribution is as that licence says",
         notice=SourceNotice("plain text that whoever made the corpus supplied"),
+    ),
+    CorpusDescription(
+        reader="pdtb",
+        name="discourse relations in the form of the PDTB 3 (Prasad et al., 2019), as GDTB has them, the "
+        "relations of GUM (Liu et al., 2024)",
+        source="https://github.com/amir-zeldes/gum, folder rst/gdtb/pdtb; the PDTB 3 itself: LDC2019T05",
+        place="data/raw/pdtb (the archive or what is in it: folders gold and raw beside each other)",
+        licence="unknown",
+        remark="of GUM's documents by genre, as for gum; of wsj_*: LDC-User-Agreement; name others with "
+        "--license, or by document with --licenses",
+        notice=SourceNotice(
+            "discourse relations in the form of the Penn Discourse Treebank 3, as GDTB has them, the "
+            "relations of GUM (Liu et al., 2024)",
+            "https://gucorpling.org/gum/",
+            "Annotation of GDTB: (c) Amir Zeldes and the annotators of GUM, under CC BY 4.0. Texts: of their "
+            "authors, each under the licence that its row names.",
+        ),
+        by_document=True,
+        task=RELATIONS,
+    ),
+    CorpusDescription(
+        reader="world-relations",
+        name="argument pairs of the embedded miniature world, of six senses",
+        source="comes with conjoin (data/raw/world/lexicon.yaml); generated here",
+        place="data/raw/world",
+        licence="Apache-2.0",
+        remark="conjoin's own",
+        notice=SourceNotice(
+            "the miniature world that comes with conjoin (English-like argument pairs that a grammar made)",
+            attribution="(c) the conjoin authors, under the Apache License 2.0.",
+        ),
+        task=RELATIONS,
     ),
 )
 CORPORA = {corpus.reader: corpus for corpus in _ALL}

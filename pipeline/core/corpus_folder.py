@@ -13,6 +13,7 @@ from pathlib import Path
 from pipeline.core.annotation import Annotation, recorded
 from pipeline.core.cards.ingest import IngestCard
 from pipeline.core.cards.trees import TreesManifest
+from pipeline.core.corpora import COORDINATION
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError, SettingsError
 from pipeline.core.files import json_text, sha256_of
@@ -35,7 +36,6 @@ DRAWS_FOLDER = "draws"
 """Folders that only ``ingest`` makes: the draws of L, and what stands for inputs that are not read."""
 
 INGEST_RECORD = "ingest.json"
-COORDINATION = "coordination"  # the task of a corpus whose record names none
 """The counts of a corpus, and the record of its files."""
 
 TREES_FOLDER = "trees"
@@ -128,15 +128,19 @@ def require_coordination(corpus: Path, command: str) -> None:
 
 def corpus_around(place: Path) -> Path | None:
     """The nearest corpus folder at or above ``place``; None if there is none."""
-    folders = (place, *place.parents)
-    return next((folder for folder in folders if (folder / SENTENCES_FILE).is_file()), None)
+    return next((folder for folder in (place, *place.parents) if is_corpus(folder)), None)
+
+
+def is_corpus(folder: Path) -> bool:
+    """Whether a folder has what its task learns from, sentences or argument pairs."""
+    return any((folder / name).is_file() for name in (SENTENCES_FILE, RELATIONS_FILE))
 
 
 def inputs_in(corpus: Path) -> list[Path]:
     """What stages read of a corpus folder, and what no other output may replace, contain or lie inside."""
     names = (
-        SENTENCES_FILE, TEXT_FILE, INGEST_RECORD, DRAWS_FOLDER, TREES_FOLDER, COORDINATED_FOLDER,
-        PARSERS_FOLDER, "models",
+        SENTENCES_FILE, RELATIONS_FILE, TEXT_FILE, INGEST_RECORD, DRAWS_FOLDER, TREES_FOLDER,
+        COORDINATED_FOLDER, PARSERS_FOLDER, "models",
     )  # fmt: skip
     return [parser_folder(corpus), *(corpus / name for name in names)]
 
@@ -201,10 +205,10 @@ def require_ingested(corpus: Path, *names: str) -> None:
 
 def _require_corpus(corpus: Path) -> None:
     """Refuse a folder that no corpus is in, or that is none: most often its name was mistyped."""
-    if any((corpus / name).exists() for name in (SENTENCES_FILE, TEXT_FILE)):
+    if any((corpus / name).exists() for name in (SENTENCES_FILE, RELATIONS_FILE, TEXT_FILE)):
         return  # one of them may do; who needs the other says so
     beside = corpus.parent
-    others = [each.name for each in beside.glob("*") if (each / SENTENCES_FILE).is_file()]
+    others = [each.name for each in beside.glob("*") if is_corpus(each)]
     raise InputError(
         f"no corpus here: there is no {SENTENCES_FILE}",
         path=corpus,

@@ -7,15 +7,20 @@ and the number of members.
 
 import bz2
 import io
+import re
 import stat
 import tarfile
 import zipfile
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import BinaryIO, Self, cast
 
+from pipeline.core.console import Meter
 from pipeline.core.errors import InputError
-from pipeline.text.unpacking import DAMAGED, UnpackingAllowance, counted, packing, unpacked
+from pipeline.text.unpacking import DAMAGED, UnpackingAllowance, counted, opened, packing, unpacked
+
+ARCHIVE = re.compile(r"\.(zip|t(ar|gz|bz2?|xz)|tar\.(gz|bz2|xz))$", re.IGNORECASE)
+"""How the name of an archive ends."""
 
 MOST_MEMBERS = 100_000
 """Members of an archive; GENIA's has 2,004."""
@@ -57,6 +62,40 @@ class _Member(tarfile.TarInfo):
         if member.size < 0 or (member.type in _HEADERS and member.size > _LONGEST_HEADER):
             raise tarfile.ReadError(f"a header says {member.size} bytes")
         return member
+
+
+def is_archive(path: Path) -> bool:
+    """Whether a file's name, or its first bytes, are those of an archive."""
+    if ARCHIVE.search(path.name):
+        return True
+    with opened(path) as raw:
+        first = raw.peek(512)[:512]
+    return first[:4] == b"PK\x03\x04" or first[257:262] == b"ustar"
+
+
+def files_in_archive(
+    path: Path, largest: int, allowance: UnpackingAllowance
+) -> Iterator[tuple[str, bytes]]:
+    """Yield path and content of all files of an archive in its order, with progress shown.
+
+    Args:
+        path: the archive, .tar, plain or packed, or .zip.
+        largest: bytes that a file may have.
+        allowance: what the archive may unpack to.
+
+    Raises:
+        InputError: as of ``members`` and ``zip_members``.
+    """
+    with opened(path) as raw, Meter("ingest (bytes)", path.stat().st_size) as meter:
+        zipped = raw.peek(4)[:4] == b"PK\x03\x04"
+        inside = (
+            zip_members(raw, path, largest, allowance)
+            if zipped
+            else members(raw, path, "", largest, allowance)
+        )
+        for name, data in inside:
+            yield str(PurePosixPath(name)), data
+            meter.at(raw.tell())
 
 
 def members(

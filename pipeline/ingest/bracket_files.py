@@ -7,14 +7,14 @@ or .txt. What is beside them (README, LICENSE, hidden files) is counted with a r
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from pipeline.core.console import Meter
 from pipeline.core.errors import InputError
 from pipeline.core.files import files_within, require_regular, utf8_name
 from pipeline.core.tally import Tally
-from pipeline.ingest.archives import members, zip_members
-from pipeline.text.unpacking import UnpackingAllowance, decoded, opened, read_at_most, read_whole
+from pipeline.ingest.archives import ARCHIVE, files_in_archive, is_archive
+from pipeline.text.unpacking import UnpackingAllowance, decoded, read_at_most, read_whole
 
 LARGEST = 256 * 2**20
 """Bytes of a file of trees; all of the Penn Treebank in one has 60 MiB."""
@@ -22,7 +22,6 @@ LARGEST = 256 * 2**20
 TEXT_FOLDER = "text"
 """A folder beside the trees with raw text that only language models read."""
 
-_ARCHIVE = re.compile(r"\.(zip|t(ar|gz|bz2?|xz)|tar\.(gz|bz2|xz))$", re.IGNORECASE)
 _PACKED = re.compile(r"\.(gz|xz)$", re.IGNORECASE)
 _RAW_TEXT = re.compile(r"\.txt(\.gz|\.xz)?$", re.IGNORECASE)
 _OTHER_NAMES = re.compile(
@@ -69,7 +68,7 @@ def bracket_files(
     require_regular(source)
     if source.is_dir():
         yield from _of_folder(source, tally, allowance, strict)
-    elif _is_archive(source):
+    elif is_archive(source):
         yield from _of_archive(source, tally, allowance, strict)
     else:
         made = _file(source.name, str(source), _content(source, allowance), tally, strict)
@@ -82,7 +81,7 @@ def _of_folder(
 ) -> Iterator[BracketFile]:
     paths = files_within(folder, folder.rglob("*"))
     named = [(path.relative_to(folder).as_posix(), path) for path in paths]
-    archives = [path for name, path in named if _ARCHIVE.search(name) and not _why_not(name)]
+    archives = [path for name, path in named if ARCHIVE.search(name) and not _why_not(name)]
     found = False
     with Meter("ingest", len(named)) as meter:
         for name, path in named:
@@ -113,21 +112,12 @@ def _of_archive(
     path: Path, tally: Tally, allowance: UnpackingAllowance, strict: bool
 ) -> Iterator[BracketFile]:
     found: list[BracketFile] = []
-    with opened(path) as raw, Meter("ingest (bytes)", path.stat().st_size) as meter:
-        zipped = raw.peek(4)[:4] == b"PK\x03\x04"
-        inside = (
-            zip_members(raw, path, LARGEST, allowance)
-            if zipped
-            else members(raw, path, "", LARGEST, allowance)
-        )
-        for name, data in inside:
-            plain = str(PurePosixPath(name))
-            place = f"{path}/{plain}"
-            if why := _why_not(plain):
-                tally.refuse(why, place=ascii(place)[1:-1])
-            elif made := _file(plain, place, data, tally, strict):
-                found.append(made)
-            meter.at(raw.tell())
+    for name, data in files_in_archive(path, LARGEST, allowance):
+        place = f"{path}/{name}"
+        if why := _why_not(name):
+            tally.refuse(why, place=ascii(place)[1:-1])
+        elif made := _file(name, place, data, tally, strict):
+            found.append(made)
     # An archive is read in its own order.
     yield from sorted(found, key=lambda file: file.path)
 
@@ -141,15 +131,6 @@ def _why_not(name: str) -> str:
         return f"raw text in the folder {TEXT_FOLDER}, for language models"
     other = _OTHER_NAMES.fullmatch(parts[-1]) or _OTHER_SUFFIXES.fullmatch(parts[-1])
     return "file of no trees, by its name" if other else ""
-
-
-def _is_archive(path: Path) -> bool:
-    """Whether a file's name, or its first bytes, are those of an archive."""
-    if _ARCHIVE.search(path.name):
-        return True
-    with opened(path) as raw:
-        first = raw.peek(512)[:512]
-    return first[:4] == b"PK\x03\x04" or first[257:262] == b"ustar"
 
 
 def _content(path: Path, allowance: UnpackingAllowance) -> bytes:

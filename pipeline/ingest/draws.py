@@ -32,7 +32,13 @@ def drawable(sentences: Iterable[Sentence]) -> list[str]:
     ]
 
 
-def draw(ids: Iterable[str], size: Size, seed: int, validation: int | None = None) -> Draw:
+def draw(
+    ids: Iterable[str],
+    size: Size,
+    seed: int,
+    validation: int | None = None,
+    drawn_of: str = "sentences with coordination",
+) -> Draw:
     """Draw ``size`` training and ``validation`` (unset: ``size // 5``) other sentences.
 
     A pure function of (seed, set of ids): each id has a pseudo-random key of its own, and training
@@ -46,6 +52,7 @@ def draw(ids: Iterable[str], size: Size, seed: int, validation: int | None = Non
             which there are then a sixth of all, again a fifth of n (rounded down).
         seed: number of the draw.
         validation: number of validation sentences.
+        drawn_of: what the ids are of, for the error.
 
     Raises:
         SettingsError: ``size`` is below 5, which leaves no validation sentence.
@@ -58,7 +65,7 @@ def draw(ids: Iterable[str], size: Size, seed: int, validation: int | None = Non
     held_out = validation or (max(len(order) - n, 1) if size == "full" else n // 5)
     if len(order) < n + held_out:
         raise InputError(
-            f"a draw of {size} needs {n + held_out:,} training sentences with coordination, "
+            f"a draw of {size} needs {n + held_out:,} training {drawn_of}, "
             f"the corpus has {len(order):,}",
             remedy="give smaller --labelled sizes, or --labelled full for all",
         )

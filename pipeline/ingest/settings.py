@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from pipeline.core.corpora import CORPORA
+from pipeline.core.corpora import COORDINATION, CORPORA
 from pipeline.core.documents import read_yaml
 from pipeline.core.names import PLAIN_NAME, is_plain_name, nearest
 from pipeline.core.settings import OnlyWith, Settings, flag_of, only_for
@@ -25,9 +25,11 @@ else:
 
 _BY_DOCUMENT = tuple(name for name, corpus in CORPORA.items() if corpus.by_document)
 _THESE = ", ".join(_BY_DOCUMENT)
+_JOINED = tuple(name for name in _BY_DOCUMENT if CORPORA[name].task == COORDINATION)
+_TREEBANKS = ", ".join(_JOINED)
+_UNLABELLED = ("unlabelled", "unlabelled_license", "most_unlabelled")
 _OF_DOCUMENTS = (
-    "split", "split_lists", "split_fractions", "strict", "licenses", "unlabelled", "unlabelled_license",
-    "most_unlabelled",
+    "split", "split_lists", "split_fractions", "strict", "licenses", *_UNLABELLED,
 )  # fmt: skip
 """Options of the readers that read by document; genia has lists of its own."""
 
@@ -44,7 +46,8 @@ class IngestSettings(Settings):
     arguments: ClassVar[tuple[str, ...]] = ("reader", "source")
     corpus_field: ClassVar[str] = "out"
     only_with: ClassVar[OnlyWith] = {
-        **only_for(("sentences", "raw", "seed"), ("reader", ("world",))),
+        **only_for(("sentences", "raw", "seed"), ("reader", ("world", "world-relations"))),
+        "least": [("reader", ("pdtb", "world-relations"))],
         "segment": [("reader", ("text",)), ("unlabelled", ())],
         **only_for(("unlabelled_license", "most_unlabelled"), ("unlabelled", ())),
     }
@@ -94,7 +97,7 @@ class IngestSettings(Settings):
     )
     unlabelled: list[Path] = Field(
         [],
-        description=f"{_THESE}: raw text as of reader text (files or folders; see --segment), whose "
+        description=f"{_TREEBANKS}: raw text as of reader text (files or folders; see --segment), whose "
         "sentences join the training split without trees, as U.",
     )
     unlabelled_license: str = Field(
@@ -116,7 +119,14 @@ class IngestSettings(Settings):
         None, ge=1, description="Validation sentences of each draw; unset: a fifth of its size."
     )
     seeds: list[int] = Field([0], description="One draw per size and seed.")
-    sentences: int = Field(9000, ge=30, description="world: how many sentences to make.")
+    least: int = Field(
+        20,
+        ge=1,
+        description="pdtb: implicit training pairs that a sense has at least which models shall tell.",
+    )
+    sentences: int = Field(
+        9000, ge=30, description="world: how many sentences, or argument pairs, to make."
+    )
     raw: int = Field(
         0, ge=0, description="world: how many more to write as raw text only, for pretrain."
     )
@@ -186,7 +196,7 @@ class IngestSettings(Settings):
         """Refuse what another reader would take, which would be passed over without a word."""
         left = set(_OF_DOCUMENTS) - ({"split_lists"} if self.reader == "genia" else set())
         if self.reader in _BY_DOCUMENT:
-            left = set()
+            left = set() if self.reader in _JOINED else set(_UNLABELLED)
         for name in sorted(left):
             if getattr(self, name) != type(self).model_fields[name].default:
                 raise ValueError(f"the reader {self.reader} takes no --{flag_of(name)}")

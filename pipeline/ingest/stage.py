@@ -1,17 +1,16 @@
-"""``conjoin ingest``: a corpus into ``sentences.parquet``, the draws of L, and its counts (§5.1)."""
+"""``conjoin ingest``: a corpus into sentences or argument pairs, the draws of L, and its counts (§5.1)."""
 
-from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
-from itertools import chain
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from pipeline.core.cards.ingest import DrawFile, IngestCard
 from pipeline.core.claims import Claim, mark_of
-from pipeline.core.console import say, table
+from pipeline.core.console import say
+from pipeline.core.corpora import CORPORA, RELATIONS
 from pipeline.core.corpus_folder import (
     DRAWS_FOLDER,
     INGEST_RECORD,
+    RELATIONS_FILE,
     SENTENCES_FILE,
     TEXT_FILE,
     draw_file,
@@ -22,28 +21,15 @@ from pipeline.core.errors import InputError
 from pipeline.core.files import FileFacts, folder_lock, sweep, write_json, write_text
 from pipeline.core.fingerprint import Fingerprint, versions_of
 from pipeline.core.parquet import write_rows
-from pipeline.core.schema import SENTENCES, sentence_row
 from pipeline.core.tally import MOST_PLACES, Tally
-from pipeline.core.types import (
-    REFERENCE_LABELS,
-    SPLITS,
-    UNDECIDED,
-    USUAL_SPLITS,
-    Sentence,
-    holds_coordinator,
-    is_undecided_seed,
-    is_unlabelled_seed,
-)
-from pipeline.ingest.draws import SMALLEST, Draw, Size, draw, drawable
-from pipeline.ingest.readers import READERS, more_text, unlabelled
+from pipeline.ingest.draws import SMALLEST, Draw, Size, draw
+from pipeline.ingest.of_relations import read_relations
+from pipeline.ingest.of_sentences import read_sentences
+from pipeline.ingest.reading import Reading
 from pipeline.ingest.settings import IngestSettings
-from pipeline.text.natural import join_words
 
 ALGORITHM = 1
 """Raise it when other code makes other sentences or draws of the same inputs (tests/test_golden.py)."""
-
-_TABLE_1 = {"genia", "ptb", "ptb-ext"}  # the paper's corpora
-_MIN_WORDS = 10  # footnote 3; preparse has it as a setting
 
 
 def run(settings: IngestSettings) -> None:
@@ -58,24 +44,16 @@ def run(settings: IngestSettings) -> None:
     claim = _claim(settings)
     claim.check()
     tally = Tally()
-    read = READERS[settings.reader](settings, tally)
-    sentences = list(_named(read, settings.reader, settings.name))
-    if not sentences:
+    read = read_relations if CORPORA[settings.reader].task == RELATIONS else read_sentences
+    found = read(settings, tally)
+    if not found.count:
         _require_files(settings.source)
         raise InputError(
-            f"no sentence to keep{_why(tally)}", path=settings.source,
+            f"no {found.called} to keep{_why(tally)}", path=settings.source,
             remedy="see `conjoin corpora`",
         )  # fmt: skip
-    of_text = Tally()
-    sentences += _named(unlabelled(settings, of_text), "text", settings.name)
-    _check(sentences, settings.source)
-    draws = _draws(sentences, settings)
-    counts = _counts(sentences)
-    twice = _held_out_in_training(sentences)
-    document: IngestCard = {"reader": settings.reader, "name": settings.name, **counts}
-    document["refused"] = tally.to_dict()["refused"]
-    if settings.unlabelled:
-        document["unlabelled"] = of_text.to_dict()
+    draws = _draws(found, settings)
+    document: IngestCard = {"reader": settings.reader, "name": settings.name, **found.card}
     document["draws"] = {
         f"seed-{s}/{n}": {"labelled": len(d.labelled), "validation": len(d.validation)}
         for (s, n), d in draws.items()
@@ -83,28 +61,32 @@ def run(settings: IngestSettings) -> None:
     output = ingest_output(settings.out, _fingerprint(settings))
     with folder_lock(settings.out):
         own = _own_before(settings.out)
-        names = {SENTENCES_FILE, TEXT_FILE, INGEST_RECORD, *(draw_file(*each) for each in draws)}
+        names = {found.file, TEXT_FILE, INGEST_RECORD, *(draw_file(*each) for each in draws)}
         # Until the record is written, this is how the next run knows its files.
         claim.take(own | names)
         sweep(*(settings.out / name for name in names))
         output.begin()
         # By this folder an interrupted run is known.
         (settings.out / DRAWS_FOLDER).mkdir(parents=True, exist_ok=True)
-        rows = {SENTENCES_FILE: len(sentences)}
-        write_rows(settings.out / SENTENCES_FILE, SENTENCES, map(sentence_row, sentences))
-        rows[TEXT_FILE] = lines = _write_text(settings, sentences)
+        for name in own & {SENTENCES_FILE, RELATIONS_FILE} - {found.file}:  # of another task
+            (settings.out / name).unlink(missing_ok=True)
+        rows = {found.file: found.count}
+        write_rows(settings.out / found.file, found.schema, found.rows())
+        rows[TEXT_FILE] = lines = _write_text(settings.out, found)
         drawn = _write_draws(settings.out, draws, own)
         facts = {
             name: FileFacts.of(settings.out / name, rows.get(name)) for name in (*rows, *drawn)
         }
-        output.finish(facts, {**document, "raw_text": lines, "held_out_in_training": len(twice)})
-    _show(settings, counts, {"read": tally, "read of --unlabelled": of_text}, draws)
-    if twice:
+        last: IngestCard = {"raw_text": lines, "held_out_in_training": len(found.twice)}
+        output.finish(facts, {**document, **last})
+    found.show()
+    _show_draws(settings, found, draws)
+    if found.twice:
         say(
-            f"warning: {len(twice):,} sentences of other splits stand in the training split word for word, "
-            f"so what is measured on them was learnt: {', '.join(twice[:MOST_PLACES])}"
+            f"warning: {len(found.twice):,} {found.called}s of other splits stand in the training split word "
+            f"for word, so what is measured on them was learnt: {', '.join(found.twice[:MOST_PLACES])}"
         )
-    say(f"written: {settings.out / SENTENCES_FILE}; raw text of {lines:,} sentences for pretrain")
+    say(f"written: {settings.out / found.file}; raw text of {lines:,} lines for pretrain")
 
 
 def _claim(settings: IngestSettings) -> Claim:
@@ -115,7 +97,7 @@ def _claim(settings: IngestSettings) -> Claim:
     return Claim(
         settings.out, "ingest", [each for each in named if each is not None],
         earlier=lambda place: _own_before(place) or None,
-        parts=[SENTENCES_FILE, TEXT_FILE, INGEST_RECORD, *drawn], alone=False,
+        parts=[SENTENCES_FILE, RELATIONS_FILE, TEXT_FILE, INGEST_RECORD, *drawn], alone=False,
     )  # fmt: skip
 
 
@@ -148,6 +130,8 @@ def _require_files(source: Path) -> None:
 def _fingerprint(settings: IngestSettings) -> Fingerprint:
     """What the files are made of but for the source, which is read again whenever ingest runs."""
     apart = {"source", "out", "split_lists", "licenses", "largest_unpacked", "unlabelled"}
+    if CORPORA[settings.reader].task != RELATIONS:
+        apart |= {"least"}  # which came later, and concerns no sentence
     return Fingerprint(
         settings=settings.model_dump(mode="json", exclude=apart),
         algorithm=ALGORITHM,
@@ -155,41 +139,11 @@ def _fingerprint(settings: IngestSettings) -> Fingerprint:
     )
 
 
-def _write_text(settings: IngestSettings, sentences: list[Sentence]) -> int:
-    """Write the raw text that language models may learn from; returns the number of its lines.
-
-    Held-out sentences, on which models are later judged, are not taken from the corpus; a short one
-    of the world's raw text may equal one of them by chance.
-    """
-    training = (sentence for sentence in sentences if sentence.split == "train")
-    every = chain(training, more_text(settings))
-    lines = [join_words(sentence.words).text for sentence in every]
-    write_text(settings.out / TEXT_FILE, "".join(f"{line}\n" for line in lines))
+def _write_text(corpus: Path, found: Reading) -> int:
+    """Write the raw text that language models may learn from; returns the number of its lines."""
+    lines = list(found.lines())
+    write_text(corpus / TEXT_FILE, "".join(f"{line}\n" for line in lines))
     return len(lines)
-
-
-def _named(sentences: Iterator[Sentence], reader: str, name: str) -> Iterator[Sentence]:
-    """The sentences with ids that begin with the corpus's name; readers put their own there."""
-    for sentence in sentences:
-        if name != reader:
-            changed = name + sentence.sentence_id[len(reader) :]
-            sentence = replace(sentence, sentence_id=changed)  # noqa: PLW2901
-        yield sentence
-
-
-def _held_out_in_training(sentences: list[Sentence]) -> list[str]:
-    """The ids of sentences outside the training split whose words are those of one in it."""
-    learnt = {sentence.words for sentence in sentences if sentence.split == "train"}
-    return [s.sentence_id for s in sentences if s.split != "train" and s.words in learnt]
-
-
-def _check(sentences: list[Sentence], source: Path) -> None:
-    for sentence_id, times in Counter(s.sentence_id for s in sentences).items():
-        if times > 1:
-            raise InputError(
-                f"{times} sentences have the same id", path=source, sentence_id=sentence_id,
-                remedy="is a file there twice?",
-            )  # fmt: skip
 
 
 def _why(tally: Tally) -> str:
@@ -202,12 +156,12 @@ def _why(tally: Tally) -> str:
     return f"; refused: {'; '.join(reasons)}" if reasons else ""
 
 
-def _draws(sentences: list[Sentence], settings: IngestSettings) -> dict[tuple[int, Size], Draw]:
-    """Draws by (seed, size); none at all from a corpus without coordination.
+def _draws(found: Reading, settings: IngestSettings) -> dict[tuple[int, Size], Draw]:
+    """Draws by (seed, size); none at all where there is nothing to draw of.
 
     Where nobody has named sizes and the usual ones are too large, all that there is is drawn.
     """
-    ids = drawable(sentences)
+    ids = found.drawable
     if not ids:
         return {}
     sizes = settings.sizes
@@ -215,7 +169,11 @@ def _draws(sentences: list[Sentence], settings: IngestSettings) -> dict[tuple[in
         sizes = [size for size in sizes if size == "full" or _enough(ids, size, settings)]
         if not sizes and len(ids) > SMALLEST:
             sizes = ["full"]
-    return {(s, n): draw(ids, n, s, settings.validation) for s in settings.seeds for n in sizes}
+    return {
+        (s, n): draw(ids, n, s, settings.validation, found.drawn_of)
+        for s in settings.seeds
+        for n in sizes
+    }
 
 
 def _enough(ids: Sequence[str], size: int, settings: IngestSettings) -> bool:
@@ -243,109 +201,19 @@ def _write_draws(
     return list(wanted)
 
 
-def _counts(sentences: list[Sentence]) -> IngestCard:
-    """Table 1's counts, labels of evaluable instances, and the unlabelled seeds U.
-
-    ``instances`` are all structures in sentences with an evaluable one, as Table 1 counts them. Sentences
-    that only their length makes no seed are not counted as refused.
-    """
-    there = {sentence.split for sentence in sentences} | set(USUAL_SPLITS)
-    shown = [name for name in SPLITS if name in there]
-    splits: dict[str, Counter[str]] = {name: Counter() for name in shown}
-    labels: dict[str, Counter[str]] = {name: Counter() for name in shown}
-    seeds: Counter[str] = Counter()
-    for sentence in sentences:
-        here = splits[sentence.split]
-        evaluable = [c for c in sentence.coordinations if c.is_evaluable]
-        here["sentences"] += 1
-        labels[sentence.split].update(c.label for c in evaluable)
-        if evaluable:
-            here["with_coordination"] += 1
-            here["instances"] += len(sentence.coordinations)
-            here["evaluable_instances"] += len(evaluable)
-        if is_unlabelled_seed(sentence, 1):
-            seeds["without_coordination"] += 1
-        if is_unlabelled_seed(sentence, _MIN_WORDS):
-            seeds[f"of_{_MIN_WORDS}_words_or_more"] += 1
-            if not holds_coordinator(sentence.words):
-                seeds["and_without_coordinator_word"] += 1
-        elif is_undecided_seed(sentence, _MIN_WORDS):
-            seeds[f"refused: {UNDECIDED}"] += 1
-    rows = ("sentences", "with_coordination", "instances", "evaluable_instances")
-    return {
-        "splits": {name: {row: splits[name][row] for row in rows} for name in shown},
-        "labels": {name: dict(labels[name]) for name in shown},
-        "unlabelled_seeds": dict(seeds),
-    }
-
-
-def _show_unmade(labels: Mapping[str, Mapping[str, int]], order: Sequence[str]) -> None:
-    """Say which of the evaluable instances have a label that no reference span can have."""
-    counts = {label: sum(found.get(label, 0) for found in labels.values()) for label in order}
-    unmade = {label: n for label, n in counts.items() if label not in REFERENCE_LABELS}
-    if unmade:
-        share = 100 * sum(unmade.values()) / sum(counts.values())
-        say(
-            f"no reference span has the label of {share:.1f} % of them, so generation makes none like them: "
-            + ", ".join(f"{label} {n:,}" for label, n in unmade.items())
-        )
-
-
-def _show(
-    settings: IngestSettings,
-    counts: IngestCard,
-    tallies: dict[str, Tally],
-    draws: dict[tuple[int, Size], Draw],
+def _show_draws(
+    settings: IngestSettings, found: Reading, draws: dict[tuple[int, Size], Draw]
 ) -> None:
-    splits, labels = counts["splits"], counts["labels"]
-    table(
-        f"{settings.name}: sentences and coordination"
-        + (" (Table 1)" if settings.reader in _TABLE_1 else ""),
-        ("", *splits),
-        [
-            (row.replace("_", " "), *(splits[name][row] for name in splits))
-            for row in splits["train"]
-        ],
-    )
-    order = sorted(
-        set().union(*labels.values()), key=lambda x: (-sum(labels[s].get(x, 0) for s in labels), x)
-    )
-    if order:
-        table(
-            "evaluable by label",
-            ("", *labels),
-            [(label, *(labels[name].get(label, 0) for name in labels)) for label in order],
-        )
-        _show_unmade(labels, order)
-    table(
-        "unlabelled seeds U",
-        ("", "sentences"),
-        [
-            (name.replace("_", " "), count)
-            for name, count in (counts["unlabelled_seeds"] or {}).items()
-        ],
-    )
-    for title, tally in tallies.items():
-        if tally.seen:
-            table(title, ("", "count"), tally.rows())
-        for reason, _ in tally.rows():
-            for place in tally.places.get(reason, ()):
-                say(f"{reason}: {place}")
-    if settings.reader != "text":  # which has no splits
-        for name in USUAL_SPLITS[1:]:
-            if not splits[name]["sentences"]:
-                say(f"warning: the {name} split is empty, so nothing can be measured on it")
     for (seed, size), drawn in draws.items():
         say(
             f"draw seed {seed}, n = {size}: {len(drawn.labelled):,} labelled, "
             f"{len(drawn.validation)} validation"
         )
     if draws and "full" not in settings.labelled and {size for _, size in draws} == {"full"}:
-        there = splits["train"]["with_coordination"]
         say(
-            f"{there:,} training sentences with coordination are too few for a draw of "
+            f"{len(found.drawable):,} training {found.drawn_of} are too few for a draw of "
             f"{', '.join(settings.labelled)}, so all are drawn: a draw that is called full "
             "(`conjoin train … --labelled full`)"
         )
     if not draws:
-        say("no or hardly any coordination in the training split: no labelled sets drawn")
+        say(f"{found.nothing_drawn}: no labelled sets drawn")

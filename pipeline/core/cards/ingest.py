@@ -16,7 +16,8 @@ class DrawnSizes(TypedDict):
 class IngestCard(TypedDict, total=False):
     """``ingest.json``, which ``ingest`` writes beside the record of its files (``core/fingerprint.py``).
 
-    ``task`` is of a corpus of another task than coordination, ``unlabelled`` of one with ``--unlabelled``;
+    ``task`` is of a corpus of another task than coordination, ``senses`` of
+    one of relations, ``unlabelled`` of one with ``--unlabelled``;
     ``held_out_in_training`` counts sentences outside the training split that stand in it, too. A corpus that
     another program wrote may lack everything.
     """
@@ -24,6 +25,7 @@ class IngestCard(TypedDict, total=False):
     reader: str
     name: PlaceName
     task: str
+    senses: list[str]
     splits: dict[str, CountOf]
     labels: dict[str, CountOf]
     unlabelled_seeds: CountOf | None

@@ -5,17 +5,21 @@ licence, what ``conjoin corpora`` and a release say of it, and whether it reads 
 ``ingest`` split and license (``by_document``); ``document_sentences`` makes the sentences of such. It yields
 sentences whose ids are unique and begin with the reader's name and a slash (``ptb/wsj_0201/1``), for which
 the stage puts the corpus's, and whose split is one of ``core.types.SPLITS``; see ``core.types.Sentence`` for
-the other fields. What it cannot keep it counts in the tally by reason, with the place.
+the other fields. What it cannot keep it counts in the tally by reason, with the place. A reader of argument
+pairs stands in ``PAIR_READERS`` and yields ``core.pairs.Pair``, with ids of the same form.
 """
 
 from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 from pipeline.core.corpora import CORPORA
+from pipeline.core.pairs import Pair
 from pipeline.core.tally import Tally
 from pipeline.core.types import Sentence
 from pipeline.ingest.document_licences import Licences, from_file, one_for_all
 from pipeline.ingest.readers import gum
 from pipeline.ingest.readers.genia import read_genia
+from pipeline.ingest.readers.pdtb import read_pdtb, usual_licences, usual_split
 from pipeline.ingest.readers.ptb import read_ptb
 from pipeline.ingest.readers.ptb_ext import read_ptb_ext
 from pipeline.ingest.readers.text import read_text, read_unlabelled
@@ -29,7 +33,7 @@ from pipeline.ingest.splitting import (
     by_patterns,
 )
 from pipeline.text.unpacking import UnpackingAllowance
-from pipeline.world import generate_sentences
+from pipeline.world import generate_pairs, generate_sentences
 
 READERS: dict[str, Callable[[IngestSettings, Tally], Iterator[Sentence]]] = {
     "world": lambda s, tally: _counted(generate_sentences(s.source, s.sentences, s.seed), tally),
@@ -60,6 +64,21 @@ READERS: dict[str, Callable[[IngestSettings, Tally], Iterator[Sentence]]] = {
 }
 """Reader name → the sentences of ``settings.source``; what is kept and refused goes into the tally."""
 
+PAIR_READERS: dict[str, Callable[[IngestSettings, Tally], Iterator[Pair]]] = {
+    "pdtb": lambda s, tally: read_pdtb(
+        s.source,
+        tally,
+        splitter=_splitter(s) or usual_split,
+        licences=_licences(s, usual_licences(_licence(s)), known=True),
+        allowance=UnpackingAllowance(s.largest_unpacked),
+        strict=s.strict,
+    ),
+    "world-relations": lambda s, tally: _counted(
+        generate_pairs(s.source, s.sentences, s.seed), tally
+    ),
+}
+"""Reader name → the argument pairs of ``settings.source``, likewise."""
+
 
 def unlabelled(settings: IngestSettings, tally: Tally) -> Iterator[Sentence]:
     """The sentences of raw text that join a treebank; their ids begin with ``text``."""
@@ -79,6 +98,13 @@ def more_text(settings: IngestSettings) -> Iterator[Sentence]:
     if settings.reader == "world":
         s = settings
         yield from generate_sentences(s.source, s.raw, s.seed, first=s.sentences)
+
+
+def more_pairs(settings: IngestSettings) -> Iterator[Pair]:
+    """Further pairs that are written as raw text only."""
+    if settings.reader == "world-relations":
+        s = settings
+        yield from generate_pairs(s.source, s.raw, s.seed, first=s.sentences)
 
 
 def _treebank(
@@ -109,10 +135,13 @@ def _splitter(settings: IngestSettings) -> Splitter | None:
     return by_fractions(settings.split_fractions) if settings.split_fractions else None
 
 
-def _counted(sentences: Iterator[Sentence], tally: Tally) -> Iterator[Sentence]:
-    for sentence in sentences:
+_R = TypeVar("_R")
+
+
+def _counted(rows: Iterator[_R], tally: Tally) -> Iterator[_R]:
+    for row in rows:
         tally.keep()
-        yield sentence
+        yield row
 
 
 def _licence(settings: IngestSettings) -> str:

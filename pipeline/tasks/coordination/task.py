@@ -5,7 +5,7 @@ from collections.abc import Set as AbstractSet
 from pathlib import Path
 
 from pipeline.core.annotation import Annotation
-from pipeline.core.corpus_folder import COORDINATION
+from pipeline.core.corpora import COORDINATION
 from pipeline.core.draws import annotation_of_draw, read_draw
 from pipeline.core.schema import SCORED
 from pipeline.core.tally import Tally

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
-from pipeline.tasks.relations.pairs import Pair
+from pipeline.core.pairs import Pair
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,8 +26,9 @@ SYNTHETIC = pa.schema(
         pa.field("license", pa.string(), nullable=False),
     ]
 )
-"""Columns of ``candidates-*.parquet``: ``sentence_id`` is the id of the pair that it was made of, ``label`` the
-sense that it was written for (R_true), ``confused`` what that is taken for (R_pred); ``prompt`` is a digest."""
+"""Columns of ``candidates-*.parquet``: ``sentence_id`` is the id of the pair that it was made of, ``label``
+the sense that it was written for (R_true), ``confused`` what that is taken for (R_pred); ``prompt`` is a
+digest."""
 
 SYNTHETIC_REJECTS = SYNTHETIC.append(pa.field("reason", pa.string(), nullable=False))
 

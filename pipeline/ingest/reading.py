@@ -1,0 +1,62 @@
+"""What ``ingest`` has read, before anything is written: alike for sentences and for argument pairs."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from pipeline.core.cards.ingest import IngestCard
+from pipeline.core.console import say, table
+from pipeline.core.tally import Tally
+from pipeline.core.types import USUAL_SPLITS
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What was read.
+
+    Attributes:
+        called: what one of its rows is, in the singular.
+        file: where they go in the corpus folder.
+        schema: of that file.
+        count: how many there are.
+        rows: makes them.
+        lines: makes the raw text that language models may learn from, a sentence a line.
+        drawable: ids of the training rows that L may be drawn of.
+        drawn_of: what those are, in the plural.
+        nothing_drawn: why there may be none.
+        card: counts, for ``ingest.json``.
+        show: prints them.
+        twice: ids of what stands in another split and, word for word, in the training split.
+    """
+
+    called: str
+    file: str
+    schema: pa.Schema
+    count: int
+    rows: Callable[[], Iterator[Mapping[str, Any]]]
+    lines: Callable[[], Iterator[str]]
+    drawable: Sequence[str]
+    drawn_of: str
+    nothing_drawn: str
+    card: IngestCard
+    show: Callable[[], None]
+    twice: Sequence[str]
+
+
+def tell_tallies(tallies: Mapping[str, Tally]) -> None:
+    """Print what was kept and refused, by what it was read of, and the first places of each reason."""
+    for title, tally in tallies.items():
+        if tally.seen:
+            table(title, ("", "count"), tally.rows())
+        for reason, _ in tally.rows():
+            for place in tally.places.get(reason, ()):
+                say(f"{reason}: {place}")
+
+
+def tell_empty(sizes: Mapping[str, int]) -> None:
+    """Warn of usual splits that have nothing to be measured on."""
+    for name in USUAL_SPLITS[1:]:
+        if not sizes[name]:
+            say(f"warning: the {name} split is empty, so nothing can be measured on it")
