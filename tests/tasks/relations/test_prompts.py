@@ -7,7 +7,7 @@ import torch
 
 from pipeline.core.errors import ConjoinError
 from pipeline.models.writers.protocol import Prompt, WrittenAnswer
-from pipeline.tasks.relations.pairs import Pair
+from pipeline.core.pairs import Pair
 from pipeline.tasks.relations.synthesize.neighbours import (
     SentenceVectors,
     nearest,

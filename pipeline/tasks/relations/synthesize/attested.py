@@ -16,7 +16,7 @@ from pipeline.core.errors import InputError
 from pipeline.executor.run import OnBatch
 from pipeline.models.sampling import uniform
 from pipeline.tasks.relations.examples import PairExample
-from pipeline.tasks.relations.pairs import EXPLICIT, Pair, read_pairs
+from pipeline.core.pairs import EXPLICIT, Pair, read_pairs
 from pipeline.tasks.relations.synthesize.confused import Confused, of_pairs, said_by
 from pipeline.tasks.relations.synthesize.rows import (
     ALSO_ANNOTATED,

@@ -18,7 +18,7 @@ from pipeline.models.loading import identity
 from pipeline.tasks.relations.confusions import Confusion, confusions, largest
 from pipeline.tasks.relations.examples import example_of
 from pipeline.tasks.relations.model import RelationPredictor
-from pipeline.tasks.relations.pairs import Pair, read_pairs
+from pipeline.core.pairs import Pair, read_pairs
 from pipeline.tasks.relations.synthesize.settings import SynthesizeSettings
 from pipeline.tasks.relations.task import RelationsTask
 

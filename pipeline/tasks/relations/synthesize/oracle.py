@@ -12,7 +12,7 @@ import torch
 
 from pipeline.core.errors import InputError
 from pipeline.core.files import sha256_of
-from pipeline.tasks.relations.pairs import Pair
+from pipeline.core.pairs import Pair
 from pipeline.tasks.relations.synthesize.settings import SynthesizeSettings
 from pipeline.tasks.relations.synthesize.written import Source, Verdict, Written
 from pipeline.world.causes import PairComposer, sense_of

@@ -12,7 +12,7 @@ from pipeline.core.files import digest_of
 from pipeline.corpus.licences import UNKNOWN
 from pipeline.models.loading import identity, locate
 from pipeline.models.roles import ENCODER, check_role
-from pipeline.tasks.relations.pairs import Pair
+from pipeline.core.pairs import Pair
 from pipeline.tasks.relations.synthesize.completions import Completions
 from pipeline.tasks.relations.synthesize.confused import Confused
 from pipeline.tasks.relations.synthesize.neighbours import (

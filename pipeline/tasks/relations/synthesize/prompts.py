@@ -11,7 +11,7 @@ from importlib.resources import files
 
 from pipeline.core.files import digest_of
 from pipeline.models.writers.protocol import Prompt, WrittenAnswer
-from pipeline.tasks.relations.pairs import Pair
+from pipeline.core.pairs import Pair
 from pipeline.tasks.relations.synthesize.senses import Sense
 
 VERDICT_TOKENS = 128

@@ -15,7 +15,7 @@ from pipeline.core.annotation import Annotation
 from pipeline.corpus.licences import combined
 from pipeline.executor.run import OnBatch
 from pipeline.tasks.relations.examples import PairExample
-from pipeline.tasks.relations.pairs import Pair
+from pipeline.core.pairs import Pair
 from pipeline.tasks.relations.synthesize.attested import filtered_by_model
 from pipeline.tasks.relations.synthesize.confused import Confused
 from pipeline.tasks.relations.synthesize.rows import (
