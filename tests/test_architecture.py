@@ -16,7 +16,7 @@ STAGES = (
     "audit", "report", "release",
 )  # fmt: skip
 OF_A_TASK = {"synthesize": "tasks/relations/synthesize"}
-"""Stages that corpora of one task alone have: they lie in the task's folder, and are rooms of the stages' floor."""
+"""Stages that corpora of one task alone have: they lie in its folder, and are of the stages' floor."""
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("core",),
     ("text",),

@@ -6,8 +6,9 @@ import pytest
 import torch
 
 from pipeline.core.errors import ConjoinError
-from pipeline.models.writers.protocol import Prompt, WrittenAnswer
 from pipeline.core.pairs import Pair
+from pipeline.models.writers.protocol import Prompt, WrittenAnswer
+from pipeline.tasks.relations.synthesize.definitions import Definitions
 from pipeline.tasks.relations.synthesize.neighbours import (
     SentenceVectors,
     nearest,
@@ -19,7 +20,6 @@ from pipeline.tasks.relations.synthesize.prompts import (
     listed,
     writing_prompt,
 )
-from pipeline.tasks.relations.synthesize.senses import Senses
 
 BELIEF = "contingency.cause+belief"
 
@@ -38,7 +38,7 @@ RAIN = pair("It must have rained ;", "the street is wet .")
 
 def test_stage_1_is_the_thesis_word_for_word() -> None:
     """Figures 4.5 and 4.6: definition, examples, Arg1; the answer is begun with the source's own Arg2."""
-    prompt = writing_prompt(THATCHER, Senses()[BELIEF], [THATCHER, RAIN], 2048)
+    prompt = writing_prompt(THATCHER, Definitions()[BELIEF], [THATCHER, RAIN], 2048)
     assert prompt == Prompt(
         'Given two arguments, the relation "Contingency.Cause+Belief" is defined as '
         '"evidence is provided to cause the hearer to believe a claim".\n'
@@ -55,7 +55,9 @@ def test_stage_1_is_the_thesis_word_for_word() -> None:
 
 def test_stage_2_is_the_thesis_word_for_word() -> None:
     """The pair in question with a dash, and what an answer must end with."""
-    prompt = judging_prompt("It rained ,", "it { is } wet .", Senses()["Contingency.Cause"], [RAIN])
+    prompt = judging_prompt(
+        "It rained ,", "it { is } wet .", Definitions()["Contingency.Cause"], [RAIN]
+    )
     assert prompt == Prompt(
         'Given two arguments, the relation "Contingency.Cause" is defined as "the situations described in '
         'the arguments are causally influenced but are not in a conditional relation".\n'
@@ -70,7 +72,7 @@ def test_stage_2_is_the_thesis_word_for_word() -> None:
 @pytest.mark.parametrize(
     ("answer", "items"),
     [
-        (" the economy is thriving - they say .\n- her  ratings are high .\nThese are two.", 
+        (" the economy is thriving - they say .\n- her  ratings are high .\nThese are two.",
          ["the economy is thriving - they say .", "her ratings are high ."]),
         ("- one .\n-two .\n - three .\n- four .", ["one .", "four ."]),
         ("", [""]),
@@ -100,21 +102,21 @@ def test_definitions_of_ones_own_go_over_pdtbs(tmp_path: Path) -> None:
     """In letters of any case; a sense that nobody defined is said, and what a file looks like."""
     place = tmp_path / "senses.yaml"
     place.write_text("Contingency.Cause: one thing leads to the other\nCause.Wa: desu\n")
-    senses = Senses(place)
+    senses = Definitions(place)
     assert senses["contingency.cause"].definition == "one thing leads to the other"
     assert (senses["cause.wa"].name, senses["cause.wa"].definition) == ("Cause.Wa", "desu")
-    assert Senses().facts() != senses.facts()
+    assert Definitions().facts() != senses.facts()
     with pytest.raises(ConjoinError, match=r"'cause\.wa' has no definition.*--definitions"):
-        Senses()["cause.wa"]
+        Definitions()["cause.wa"]
     for wrong in ("- a\n", "a: 1\n", "a:\n"):
         place.write_text(wrong)
         with pytest.raises(ConjoinError, match="definition"):
-            Senses(place)
+            Definitions(place)
 
 
 def test_every_sense_of_the_thesis_has_its_definition() -> None:
     """Table 4.2 has fourteen."""
-    known = dict(Senses().facts())
+    known = dict(Definitions().facts())
     assert len(known) == 18
     assert known["Expansion.Equivalence"] == (
         "both arguments are taken to describe the same situation, but from different perspectives"
@@ -131,7 +133,10 @@ def test_neighbours_are_those_of_brute_force() -> None:
     for query in range(40):
         cosines = [float(torch.dot(rows[query], row)) for row in rows]
         wanted = sorted(range(40), key=lambda row: (-round(cosines[row], 5), row))[:8]
-        assert with_itself_first(query, found[query]) == [query, *[r for r in wanted if r != query]][:8]
+        assert (
+            with_itself_first(query, found[query])
+            == [query, *[r for r in wanted if r != query]][:8]
+        )
     assert with_itself_first(30, [3, 30, 5]) == [30, 3, 5]
     assert with_itself_first(9, [1, 2, 3]) == [9, 1, 2]
     assert len(nearest(rows[:1], rows[:5])[0]) == 5

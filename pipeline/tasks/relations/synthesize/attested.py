@@ -10,14 +10,14 @@ from typing import Any
 
 import torch
 
-from pipeline.core.annotation import Annotation, joined
+from pipeline.core.annotation import OTHERS, Annotation, joined
 from pipeline.core.corpus_folder import corpus_name
 from pipeline.core.errors import InputError
 from pipeline.executor.run import OnBatch
 from pipeline.models.sampling import uniform
 from pipeline.tasks.relations.examples import PairExample
-from pipeline.core.pairs import EXPLICIT, Pair, read_pairs
-from pipeline.tasks.relations.synthesize.confused import Confused, of_pairs, said_by
+from pipeline.tasks.relations.pairs import EXPLICIT, Pair, known_pairs, part_of_pairs
+from pipeline.tasks.relations.synthesize.confused import Confused, said_by
 from pipeline.tasks.relations.synthesize.rows import (
     ALSO_ANNOTATED,
     CALLED_SO,
@@ -52,7 +52,7 @@ class AttestedPairs(SyntheticFiles):
 
     def __init__(self, settings: SynthesizeSettings, known: Confused) -> None:
         self._settings, self._known = settings, known
-        explicit = list(read_pairs(settings.corpus, {"train"}, {EXPLICIT}))
+        explicit = known_pairs(settings.corpus, {"train"}, frozenset({EXPLICIT}))
         items = [
             ExplicitPair(pair, true, against)
             for true, against in known.against().items()
@@ -77,10 +77,8 @@ class AttestedPairs(SyntheticFiles):
         self.notes: dict[str, int] = {}
 
     def _drawn(self, explicit: Sequence[Pair], wanted: int) -> list[ExplicitPair]:
-        """As many pairs of any relation that the model knows and can read, in the corpus's order."""
-        senses = set(self._known.predictor.senses)
-        known = [pair.among(senses) for pair in explicit if senses & set(pair.senses)]
-        items = [ExplicitPair(pair, pair.senses[0]) for pair in known]
+        """As many pairs of any relation that the model can read, in the corpus's order."""
+        items = [ExplicitPair(pair, pair.senses[0]) for pair in explicit]
         fits = [obstacle is None for obstacle in self._obstacles(items)]
         places = [place for place, fit in enumerate(fits) if fit]
         seed = self._settings.seed
@@ -105,7 +103,8 @@ class AttestedPairs(SyntheticFiles):
         """That of the run, the dev pairs, and the explicit pairs."""
         corpus = self._settings.corpus
         read = list({each.pair.pair_id: each.pair for each in self._items}.values())
-        return joined([*self._known.annotation(corpus), *of_pairs(corpus_name(corpus), read)])
+        own = part_of_pairs(corpus_name(corpus), OTHERS, read)
+        return joined([*self._known.annotation(corpus), own])
 
     def items(self, unit: int) -> tuple[list[ExplicitPair], dict[str, int]]:
         """The pairs of a unit."""

@@ -1,7 +1,7 @@
 """What a language model answers to prompts: looked up where it is kept, and else asked for."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import torch
@@ -32,6 +32,14 @@ ASKED = "answers that were only asked to go on with the list, since the server c
 
 _SAMPLING = Sampling()  # temperature 0
 
+Answers = Callable[[Sequence[Prompt]], list[WrittenAnswer]]
+"""Answers prompts, in their order.
+
+Raises:
+    InputError: a prompt is not among those that are replayed.
+    ModelError: of the writer; or most answers are empty.
+"""
+
 
 class Completions:
     """A language model here, behind an address, or as one of them once answered.
@@ -45,7 +53,6 @@ class Completions:
     def __init__(self, settings: SynthesizeSettings) -> None:
         self._settings = settings
         self._where, self._replayed = "", None
-        self._writer: Answering | None = None
         self._kept, self._empty, self._begun = KeptAnswers(), EmptyShare(), Counter[str]()
         if settings.writer == "local":
             self._where = locate(str(settings.model), settings.corpus, settings.seed)
@@ -82,45 +89,46 @@ class Completions:
         self._begun.clear()
         return found
 
-    def connect(self, device: torch.device) -> None:
-        """Load the model, or try the server; nothing of a replay.
+    def connect(self, device: torch.device) -> Answers:
+        """Load the model, or try the server; returns what answers prompts.
 
         Raises:
             SettingsError: the server is on another machine, or the key's variable is not set.
             ModelError: the server does not answer, or the model does not fit the device.
         """
-        settings = self._settings
-        if settings.writer == "local":
-            model, tokenizer, _ = load_role(CAUSAL_LM, self._where)
-            model.to(device)  # type: ignore[arg-type]
-            self._writer = LocalWriter(model, tokenizer, self._name, _SAMPLING)
-        elif settings.writer == "served":
-            # Servers call a model by its folder where they were given one.
-            here = (Path(self._name) / "tokenizer_config.json").is_file()
-            server = ServedWriter(
-                str(settings.served), self._name, _SAMPLING,
-                remote=settings.remote, key_env=settings.key_env,
-                tokenizer=load_tokenizer(self._name) if here else None,
-            )  # fmt: skip
-            if server.begun == "asked":
-                tell("the server does not go on with a begun list: it is only asked to")
-            self._writer = server
-
-    def answered(self, prompts: Sequence[Prompt]) -> list[WrittenAnswer]:
-        """The answer to each prompt, in their order.
-
-        Raises:
-            InputError: a prompt is not among those that are replayed.
-            ModelError: of the writer; or most answers are empty.
-        """
         if self._replayed is not None:
-            replay = ReplayWriter(self._replayed, self._name, _SAMPLING)
-            found = replay.answered(prompts)
+            ask = ReplayWriter(self._replayed, self._name, _SAMPLING).answered
         else:
-            assert self._writer is not None, "connect comes first"
-            found = KeepingWriter(self._writer, self._kept, self._empty).answered(prompts)
-        self._begun.update(answer.begun for answer in found)
-        return found
+            writer = self._local(device) if self._where else self._server()
+
+            def ask(prompts: Sequence[Prompt]) -> list[WrittenAnswer]:
+                # The file of the unit at hand.
+                return KeepingWriter(writer, self._kept, self._empty).answered(prompts)
+
+        def answers(prompts: Sequence[Prompt]) -> list[WrittenAnswer]:
+            found = ask(prompts)
+            self._begun.update(answer.begun for answer in found)
+            return found
+
+        return answers
+
+    def _local(self, device: torch.device) -> Answering:
+        model, tokenizer, _ = load_role(CAUSAL_LM, self._where)
+        model.to(device)  # type: ignore[arg-type]
+        return LocalWriter(model, tokenizer, self._name, _SAMPLING)
+
+    def _server(self) -> Answering:
+        settings = self._settings
+        # Servers call a model by its folder where they were given one.
+        here = (Path(self._name) / "tokenizer_config.json").is_file()
+        server = ServedWriter(
+            str(settings.served), self._name, _SAMPLING,
+            remote=settings.remote, key_env=settings.key_env,
+            tokenizer=load_tokenizer(self._name) if here else None,
+        )  # fmt: skip
+        if server.begun == "asked":
+            tell("the server does not go on with a begun list: it is only asked to")
+        return server
 
     def question(self, prompt: Prompt) -> str:
         """Hex SHA-256 of what was asked of whom."""

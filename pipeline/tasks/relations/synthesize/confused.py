@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pipeline.core.annotation import Annotation, joined, place_name, recorded
+from pipeline.core.annotation import OTHERS, Annotation, joined, place_name, recorded
 from pipeline.core.cards.runs import RunCard
 from pipeline.core.console import table
 from pipeline.core.corpus_folder import RELATIONS_FILE, corpus_name, draw_file, task_name
@@ -18,7 +18,7 @@ from pipeline.models.loading import identity
 from pipeline.tasks.relations.confusions import Confusion, confusions, largest
 from pipeline.tasks.relations.examples import example_of
 from pipeline.tasks.relations.model import RelationPredictor
-from pipeline.core.pairs import Pair, read_pairs
+from pipeline.tasks.relations.pairs import Pair, known_pairs, part_of_pairs, senses_of
 from pipeline.tasks.relations.synthesize.settings import SynthesizeSettings
 from pipeline.tasks.relations.task import RelationsTask
 
@@ -71,8 +71,8 @@ class Confused:
 
     def annotation(self, corpus: Path) -> Annotation:
         """That of the run, and the dev pairs by which the confusions were chosen."""
-        chosen = of_pairs(corpus_name(corpus), self.dev, use="chosen")
-        return joined([*recorded(self.card, place_name(self.folder)), *chosen])
+        chosen = part_of_pairs(corpus_name(corpus), OTHERS, self.dev, use="chosen")
+        return joined([*recorded(self.card, place_name(self.folder)), chosen])
 
     def show(self) -> None:
         """Print the confusions with their counts."""
@@ -89,7 +89,7 @@ def confused(settings: SynthesizeSettings) -> Confused:
     """Load a run's model and try it on dev.
 
     Raises:
-        InputError: there is no such run or draw, the corpus is of another task, or no confusion is large enough.
+        InputError: there is no such run or draw, the corpus is of another task, or no confusion is large.
         ModelError: the model is damaged.
     """
     task, folder = RelationsTask(), settings.run_folder
@@ -104,16 +104,12 @@ def confused(settings: SynthesizeSettings) -> Confused:
     draw = str(card.get("draw", card["labelled"]))
     labelled, _ = task.draw(settings.corpus, card["seed"], draw)
     predictor = task.load(folder / _PREDICTOR)
-    dev = [
-        pair.among(set(predictor.senses))
-        for pair in read_pairs(settings.corpus, {DEV})
-        if set(predictor.senses) & set(pair.senses)
-    ]
+    senses, dev = senses_of(settings.corpus), known_pairs(settings.corpus, {DEV})
     with threads_of_torch(settings.threads):
         predictor.to(best_device())
         said = said_by(predictor, dev)
-    matrix = confusions([pair.senses for pair in dev], said, predictor.senses)
-    cells = largest(matrix, predictor.senses, settings.k, settings.least_errors)
+    matrix = confusions([pair.senses for pair in dev], said, senses)
+    cells = largest(matrix, senses, settings.k, settings.least_errors)
     if not cells:
         raise InputError(
             f"its model takes no relation for another in {settings.least_errors} or more of the "

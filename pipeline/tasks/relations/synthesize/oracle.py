@@ -12,9 +12,9 @@ import torch
 
 from pipeline.core.errors import InputError
 from pipeline.core.files import sha256_of
-from pipeline.core.pairs import Pair
+from pipeline.tasks.relations.pairs import Pair
 from pipeline.tasks.relations.synthesize.settings import SynthesizeSettings
-from pipeline.tasks.relations.synthesize.written import Source, Verdict, Written
+from pipeline.tasks.relations.synthesize.written import ConfusedPair, PairVerdict, WrittenArguments
 from pipeline.world.causes import PairComposer, sense_of
 from pipeline.world.lexicon import load_lexicon
 
@@ -62,15 +62,15 @@ class WorldWriter:
         del device
         return self
 
-    def write(self, sources: Sequence[Source]) -> list[Written]:
+    def write(self, sources: Sequence[ConfusedPair]) -> list[WrittenArguments]:
         """Second arguments of the source's sense, a share of them of one that it is taken for.
 
         Raises:
             InputError: a source is no pair of the world.
         """
-        return [Written(self._arguments(source)) for source in sources]
+        return [WrittenArguments(self._arguments(source)) for source in sources]
 
-    def _arguments(self, source: Source) -> list[str]:
+    def _arguments(self, source: ConfusedPair) -> list[str]:
         arg1 = " ".join(source.pair.words1)
         rng = Random(f"{self._seed}/{source.pair.pair_id}/{source.label}")
         composer = PairComposer(self._lexicon, rng)
@@ -86,7 +86,7 @@ class WorldWriter:
                 remedy="take a corpus of the reader world-relations, or another --writer",
             ) from error
 
-    def judge(self, pairs: Sequence[Pair], sense: str) -> list[Verdict]:
+    def judge(self, pairs: Sequence[Pair], sense: str) -> list[PairVerdict]:
         """Whether each pair really has a sense."""
         found = (sense_of(" ".join(pair.words1), " ".join(pair.words2)) for pair in pairs)
-        return [Verdict(each == sense, each or "none of them") for each in found]
+        return [PairVerdict(each == sense, each or "none of them") for each in found]

@@ -1,6 +1,6 @@
-"""Language models as writers of pairs: they are asked in two prompts, with the nearest pairs of L as examples."""
+"""Language models as writers of pairs: asked in two prompts, with the nearest pairs of L as examples."""
 
-from collections.abc import Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +12,11 @@ from pipeline.core.files import digest_of
 from pipeline.corpus.licences import UNKNOWN
 from pipeline.models.loading import identity, locate
 from pipeline.models.roles import ENCODER, check_role
-from pipeline.core.pairs import Pair
-from pipeline.tasks.relations.synthesize.completions import Completions
+from pipeline.models.writers.protocol import Prompt
+from pipeline.tasks.relations.pairs import Pair
+from pipeline.tasks.relations.synthesize.completions import Answers, Completions
 from pipeline.tasks.relations.synthesize.confused import Confused
+from pipeline.tasks.relations.synthesize.definitions import Definitions
 from pipeline.tasks.relations.synthesize.neighbours import (
     SentenceVectors,
     nearest,
@@ -27,12 +29,11 @@ from pipeline.tasks.relations.synthesize.prompts import (
     templates_digest,
     writing_prompt,
 )
-from pipeline.tasks.relations.synthesize.senses import Senses
 from pipeline.tasks.relations.synthesize.settings import SynthesizeSettings
-from pipeline.tasks.relations.synthesize.written import Source, Verdict, Written
+from pipeline.tasks.relations.synthesize.written import ConfusedPair, PairVerdict, WrittenArguments
 
 
-class LanguageModel:
+class PromptedModel:
     """A language model as an author; see ``written.Authorship``.
 
     Raises:
@@ -46,7 +47,7 @@ class LanguageModel:
 
     def __init__(self, settings: SynthesizeSettings, known: Confused) -> None:
         self._settings, self._known = settings, known
-        self._senses = Senses(settings.definitions)
+        self._senses = Definitions(settings.definitions)
         for cell in known.cells:
             self._senses.require(cell.true, cell.predicted)
         self._encoder = locate(settings.neighbours, settings.corpus, settings.seed)
@@ -91,37 +92,40 @@ class LanguageModel:
 
     def prepare(self, device: torch.device) -> "PromptedWriter":
         """Load the models, or try the server."""
-        self._completions.connect(device)
-        vectors = SentenceVectors(self._encoder, device)
+        completions, vectors = self._completions, SentenceVectors(self._encoder, device)
         return PromptedWriter(
-            self._completions, vectors, self._senses, self._known.labelled, self._settings.tokens
-        )
+            completions.connect(device), completions.question, vectors, self._senses,
+            self._known.labelled, self._settings.tokens,
+        )  # fmt: skip
 
 
 class PromptedWriter:
     """Asks in the prompts of §4.4.1; see ``written.PairWriter``.
 
     Args:
-        completions: of the language model.
+        answers: the language model's.
+        question: the digest of what it is asked.
         vectors: by which examples are near.
         senses: their definitions.
         labelled: L, of which examples are taken.
         tokens: most of a list of new arguments.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0917 - what one made of settings has
         self,
-        completions: Completions,
+        answers: Answers,
+        question: Callable[[Prompt], str],
         vectors: SentenceVectors,
-        senses: Senses,
+        senses: Definitions,
         labelled: Sequence[Pair],
         tokens: int,
     ) -> None:
-        self._completions, self._vectors, self._senses = completions, vectors, senses
+        self._answers, self._question = answers, question
+        self._vectors, self._senses = vectors, senses
         self._labelled, self._tokens = labelled, tokens
         self._of_sense: dict[str, tuple[list[Pair], Tensor]] = {}
 
-    def write(self, sources: Sequence[Source]) -> list[Written]:
+    def write(self, sources: Sequence[ConfusedPair]) -> list[WrittenArguments]:
         """Stage 1: a list of second arguments for each source."""
         prompts = []
         for source in sources:
@@ -131,17 +135,17 @@ class PromptedWriter:
             shown = [pairs[place] for place in with_itself_first(own, found)]
             sense = self._senses[source.label]
             prompts.append(writing_prompt(source.pair, sense, shown, self._tokens))
-        answers = self._completions.answered(prompts)
+        answers = self._answers(prompts)
         return [
-            Written(
+            WrittenArguments(
                 None if answer.text is None else listed(answer),
-                self._completions.question(prompt),
+                self._question(prompt),
                 answer.text,
             )
             for prompt, answer in zip(prompts, answers, strict=True)
         ]
 
-    def judge(self, pairs: Sequence[Pair], sense: str) -> list[Verdict]:
+    def judge(self, pairs: Sequence[Pair], sense: str) -> list[PairVerdict]:
         """Stage 2: whether each new pair has the sense that its own is taken for."""
         if not pairs:
             return []
@@ -154,9 +158,9 @@ class PromptedWriter:
             )
             for pair, found in zip(pairs, near, strict=True)
         ]  # fmt: skip
-        answers = self._completions.answered(prompts)
+        answers = self._answers(prompts)
         return [
-            Verdict(None if answer.text is None else has_it(answer.text), answer.text)
+            PairVerdict(None if answer.text is None else has_it(answer.text), answer.text)
             for answer in answers
         ]
 

@@ -11,8 +11,8 @@ from importlib.resources import files
 
 from pipeline.core.files import digest_of
 from pipeline.models.writers.protocol import Prompt, WrittenAnswer
-from pipeline.core.pairs import Pair
-from pipeline.tasks.relations.synthesize.senses import Sense
+from pipeline.tasks.relations.pairs import Pair
+from pipeline.tasks.relations.synthesize.definitions import Sense
 
 VERDICT_TOKENS = 128
 """Most tokens of a verdict, as the authors' code has it."""

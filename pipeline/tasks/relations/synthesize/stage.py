@@ -10,7 +10,7 @@ from pipeline.sources.protocol import CandidateSource
 from pipeline.tasks.relations.synthesize.attested import AttestedPairs
 from pipeline.tasks.relations.synthesize.confused import Confused, confused
 from pipeline.tasks.relations.synthesize.oracle import WorldWriter
-from pipeline.tasks.relations.synthesize.prompted import LanguageModel
+from pipeline.tasks.relations.synthesize.prompted import PromptedModel
 from pipeline.tasks.relations.synthesize.settings import MODELS, SynthesizeSettings
 from pipeline.tasks.relations.synthesize.written import WrittenPairs
 
@@ -26,15 +26,17 @@ def _check(folder: Path, tally: Tally) -> None:
         )  # fmt: skip
 
 
+_NAMED = (
+    "run", "model", "served", "remote", "key_env", "replay", "neighbours", "definitions", "source",
+)  # fmt: skip
+"""Places of what the inputs and the model tell by its content."""
+
 _MAKING = RowMaking(
     algorithm=ALGORITHM,
     packages=("pyarrow", "tokenizers", "torch", "transformers"),
     shown=frozenset({"writer", "seed"}),
     # Of these the inputs and the model say what matters: a replay makes the rows of what it replays.
-    covered=frozenset(
-        {"run", "writer", "filter", "model", "served", "remote", "key_env", "replay", "neighbours",
-         "definitions", "source"}
-    ),  # fmt: skip
+    covered=frozenset({*_NAMED, "writer", "filter"}),
     check=_check,
 )
 
@@ -64,7 +66,7 @@ def source_of(settings: SynthesizeSettings, known: Confused) -> CandidateSource[
         ConjoinError: its inputs or its model are missing.
     """
     if settings.writer in MODELS:
-        return WrittenPairs(settings, known, LanguageModel(settings, known))
+        return WrittenPairs(settings, known, PromptedModel(settings, known))
     if settings.writer == "oracle":
         return WrittenPairs(settings, known, WorldWriter(settings))
     return AttestedPairs(settings, known)

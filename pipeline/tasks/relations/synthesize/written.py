@@ -1,4 +1,4 @@
-"""New second arguments that somebody writes for the pairs of a confused sense, and judges (§4.4.1 of the thesis).
+"""New second arguments that somebody writes for pairs of a confused sense, and judges (thesis, §4.4.1).
 
 Who that is keeps to ``PairWriter``: a language model that is asked in two prompts (``prompted``), or the
 embedded world (``oracle``).
@@ -15,7 +15,7 @@ from pipeline.core.annotation import Annotation
 from pipeline.corpus.licences import combined
 from pipeline.executor.run import OnBatch
 from pipeline.tasks.relations.examples import PairExample
-from pipeline.core.pairs import Pair
+from pipeline.tasks.relations.pairs import Pair
 from pipeline.tasks.relations.synthesize.attested import filtered_by_model
 from pipeline.tasks.relations.synthesize.confused import Confused
 from pipeline.tasks.relations.synthesize.rows import (
@@ -35,7 +35,7 @@ from pipeline.tasks.relations.synthesize.settings import SynthesizeSettings
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ConfusedPair:
     """A pair of L that new ones are written for: of ``label``, which is taken for ``against``."""
 
     pair: Pair
@@ -44,7 +44,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenArguments:
     """What was written for a source.
 
     Attributes:
@@ -59,8 +59,8 @@ class Written:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """What was said of a new pair: whether it has the other sense (None: it was not said), and in which words."""
+class PairVerdict:
+    """What was said of a new pair: whether it has the other sense (None: nothing), and in which words."""
 
     has_it: bool | None
     words: str | None = None
@@ -69,10 +69,10 @@ class Verdict:
 class PairWriter(Protocol):
     """Who writes new pairs, and judges them."""
 
-    def write(self, sources: Sequence[Source]) -> list[Written]:
+    def write(self, sources: Sequence[ConfusedPair]) -> list[WrittenArguments]:
         """What was written for each source."""
 
-    def judge(self, pairs: Sequence[Pair], sense: str) -> list[Verdict]:
+    def judge(self, pairs: Sequence[Pair], sense: str) -> list[PairVerdict]:
         """Whether each new pair has a sense, the other one."""
 
 
@@ -123,7 +123,7 @@ class WrittenPairs(SyntheticFiles):
         self._settings, self._known, self._author = settings, known, author
         self.gpus = author.gpus
         sources = [
-            Source(pair, true, against)
+            ConfusedPair(pair, true, against)
             for true, against in known.against().items()
             for pair in known.labelled
             if true in pair.senses
@@ -155,7 +155,7 @@ class WrittenPairs(SyntheticFiles):
         """That of the run and the dev pairs; of language models it is taken to be nothing."""
         return self._known.annotation(self._settings.corpus)
 
-    def items(self, unit: int) -> tuple[list[Source], dict[str, int]]:
+    def items(self, unit: int) -> tuple[list[ConfusedPair], dict[str, int]]:
         """The sources of a unit."""
         return self._units[unit], {}
 
@@ -169,13 +169,13 @@ class WrittenPairs(SyntheticFiles):
 
     def prepare(
         self, device: torch.device
-    ) -> Callable[[Sequence[Source], OnBatch], tuple[list[Synthetic], dict[str, int]]]:
+    ) -> Callable[[Sequence[ConfusedPair], OnBatch], tuple[list[Synthetic], dict[str, int]]]:
         """Load writer and model; returns what makes the rows of sources."""
         self._known.predictor.to(device)
         writer = self._author.prepare(device)
 
         def make(
-            sources: Sequence[Source], on_batch: OnBatch
+            sources: Sequence[ConfusedPair], on_batch: OnBatch
         ) -> tuple[list[Synthetic], dict[str, int]]:
             rows, pairs = self._new(sources, writer.write(sources))
             if self._settings.filters == "writer":
@@ -188,7 +188,7 @@ class WrittenPairs(SyntheticFiles):
         return make
 
     def _new(
-        self, sources: Sequence[Source], written: Sequence[Written]
+        self, sources: Sequence[ConfusedPair], written: Sequence[WrittenArguments]
     ) -> tuple[list[Synthetic], list[Pair]]:
         """A row for each new argument, refused where it is none; and the new pairs."""
         rows: list[Synthetic] = []
@@ -215,7 +215,9 @@ class WrittenPairs(SyntheticFiles):
                 rows[place] = replace(rows[place], reason=TOO_LONG)
         return rows, pairs
 
-    def _row(self, source: Source, arg2: str, written: Written, reason: str | None) -> Synthetic:
+    def _row(
+        self, source: ConfusedPair, arg2: str, written: WrittenArguments, reason: str | None
+    ) -> Synthetic:
         terms = self._author.license
         own = source.pair.license
         return Synthetic(
@@ -234,7 +236,7 @@ class WrittenPairs(SyntheticFiles):
     def _judged(
         self, rows: Sequence[Synthetic], pairs: Sequence[Pair], writer: PairWriter
     ) -> list[Synthetic]:
-        """Refuse rows that are judged to have a sense which theirs is taken for, one sense after the other."""
+        """Refuse rows that are judged to have a sense which theirs is taken for, sense by sense."""
         judged = list(rows)
         against = self._known.against()
         senses = dict.fromkeys(sense for each in against.values() for sense in each)

@@ -21,7 +21,7 @@ class Sense:
     definition: str
 
 
-class Senses:
+class Definitions:
     """Definitions of senses, those of PDTB-3 and a person's own.
 
     Args:
