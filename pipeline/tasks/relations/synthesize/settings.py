@@ -37,9 +37,9 @@ class SynthesizeSettings(SourceSettings):
     )
     writer: Literal["attested", "local", "served", "replay", "oracle"] = Field(
         "attested",
-        description="Who writes; attested: nobody, explicit pairs of the corpus lose their connective; local: "
-        "a causal LM here; served: one behind an address; replay: what one of them once answered; oracle: "
-        "the embedded world.",
+        description="Who writes; attested: nobody, explicit pairs of the corpus lose their connective; "
+        "local: a causal LM here; served: one behind an address; replay: what one of them once answered; "
+        "oracle: the embedded world.",
     )
     k: int = Field(3, ge=1, description="k: how many confusions are taken, the largest ones.")
     least_errors: int = Field(
