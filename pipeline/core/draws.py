@@ -30,19 +30,36 @@ def read_draw(corpus: Path, seed: int, labelled: str) -> tuple[list[Sentence], l
     Raises:
         InputError: there is no such draw, or it names sentences that the corpus does not have so.
     """
+    draw = read_draw_file(corpus, seed, labelled, SENTENCES_FILE)
     path = corpus / draw_file(seed, labelled)
-    require_ingested(corpus, SENTENCES_FILE, draw_file(seed, labelled))
-    draw = read_json(path, DrawFile, remedy=_remedy(corpus, seed, labelled))
     wanted = [draw["labelled"], draw["validation"]]
     ids = {sentence_id for part in wanted for sentence_id in part}
-    for sentence_id in sorted(set(wanted[0]) & set(wanted[1])):
+    found = gold_of(corpus, ids, path, "the draw names", "run `conjoin ingest` again")
+    drawn, validation = ([found[i] for i in part] for part in wanted)
+    return drawn, validation
+
+
+def read_draw_file(corpus: Path, seed: int, labelled: str, of: str) -> DrawFile:
+    """The ids of a draw, none of which is in L and in the validation set.
+
+    Args:
+        corpus: the corpus folder.
+        seed: of the draw.
+        labelled: its size, or ``full``.
+        of: the file of the corpus that has what it names, and which is to be read.
+
+    Raises:
+        InputError: there is no such draw, it or that file is not as ``ingest`` wrote it, or an id is in both.
+    """
+    path = corpus / draw_file(seed, labelled)
+    require_ingested(corpus, of, draw_file(seed, labelled))
+    draw: DrawFile = read_json(path, DrawFile, remedy=_remedy(corpus, seed, labelled))
+    for sentence_id in sorted(set(draw["labelled"]) & set(draw["validation"])):
         raise InputError(
             "the draw has a validation sentence in L",
             path=path, sentence_id=sentence_id, remedy="run `conjoin ingest` again",
         )  # fmt: skip
-    found = gold_of(corpus, ids, path, "the draw names", "run `conjoin ingest` again")
-    drawn, validation = ([found[i] for i in part] for part in wanted)
-    return drawn, validation
+    return draw
 
 
 def draw_name(seed: int, labelled: str) -> str:

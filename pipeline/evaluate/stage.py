@@ -98,7 +98,7 @@ def run(settings: EvaluateSettings) -> None:
     with in_one_piece("compare systems"):
         metrics = _metrics(settings, task.evaluation, instances, scored)
     write_json(out / "metrics.json", metrics)
-    _tell(metrics, task.evaluation.columns)
+    _tell(metrics, task.evaluation)
 
 
 def _metrics(
@@ -205,15 +205,15 @@ def _size(row: SummaryRow) -> str:
     return labelled if draw == labelled else f"{draw} ({labelled})"
 
 
-def _tell(metrics: MetricsDocument, columns: Sequence[str]) -> None:
+def _tell(metrics: MetricsDocument, evaluation: Evaluation[Any]) -> None:
     counts = metrics["instances"]
-    columns = [*columns, *(name for name in counts if name not in columns)]
+    columns = [*evaluation.columns, *(name for name in counts if name not in evaluation.columns)]
     systems = {row["system"]: System.of_row(row) for row in metrics["runs"]}
     named = {name: system.called(system.predictor) for name, system in systems.items()}
     sizes = {row["labelled"]: _size(row) for row in metrics["summary"]}
     for annotated in dict.fromkeys(row["annotated"] for row in metrics["summary"]):
         table(
-            f"Accuracy (%) of the outer boundary on {metrics['split']}, mean ± sd over seeds; annotated: "
+            f"{evaluation.title} on {metrics['split']}, mean ± sd over seeds; annotated: "
             f"{annotated}",
             ["|L| system", "seeds", *(f"{name} ({counts[name]})" for name in columns)],
             [

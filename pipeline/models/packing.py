@@ -33,7 +33,10 @@ def can_pack(encoder: nn.Module) -> bool:
 
 
 def packed_states(
-    encoder: nn.Module, sentences: Sequence[Sequence[int]], layers: int = 1
+    encoder: nn.Module,
+    sentences: Sequence[Sequence[int]],
+    layers: int = 1,
+    types: Sequence[Sequence[int]] | None = None,
 ) -> list[Tensor]:
     """The hidden states of sentences of subwords.
 
@@ -41,6 +44,7 @@ def packed_states(
         encoder: for which ``can_pack``; its kind of attention is set.
         sentences: ids of each, special tokens included; none longer than the encoder reads.
         layers: how many of the last layers' states are wanted.
+        types: of the segments that subwords stand in; None: all have the first.
 
     Returns:
         Those layers in their order, each ``[subwords of all sentences, width]``, one sentence behind the
@@ -56,7 +60,12 @@ def packed_states(
     places = torch.cat([torch.arange(first, first + length) for length in lengths]).to(device)
     # Made once, for all layers have the same.
     together = _in_one_call(device)
-    apart = {"seen": _same_sentence(lengths, device)} if together else {"lengths": lengths}
+    apart: dict[str, Any] = (
+        {"seen": _same_sentence(lengths, device)} if together else {"lengths": lengths}
+    )
+    if types is not None:
+        segments = [each for sentence in types for each in sentence]
+        apart["token_type_ids"] = torch.tensor(segments, device=device)[None]
     output = encoder(
         input_ids=ids[None], position_ids=places[None], attention_mask=None, **apart,
         output_hidden_states=layers > 1,

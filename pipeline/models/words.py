@@ -32,10 +32,14 @@ _KEPT = 1 << 14  # sentences remembered: training asks for the same ones again a
 
 @dataclass(frozen=True, slots=True)
 class EncodedSentence:
-    """A sentence as the encoder reads it: subword ``ids`` and ``last``, each word's last subword."""
+    """A sentence as the encoder reads it: subword ``ids`` and ``last``, each word's last subword.
+
+    ``types`` are those of the segments of a pair, a number a subword; empty where there is one segment.
+    """
 
     ids: tuple[int, ...]
     last: tuple[int, ...]
+    types: tuple[int, ...] = ()
 
 
 class WordEncoding:
@@ -76,17 +80,9 @@ class WordEncoding:
         """
         asked = list(sentences)
         encoded = zip(asked, self.encode(asked), strict=True)
-        batch: list[tuple[tuple[str, ...], EncodedSentence]] = []
-        for pair in sorted(encoded, key=lambda pair: len(pair[1].ids)):
-            if not self.fits(pair[1]):
-                break
-            # In this order the new sentence is the longest, and the others are padded to it.
-            if batch and (len(batch) + 1) * len(pair[1].ids) > budget:
-                yield batch
-                batch = []
-            batch.append(pair)
-        if batch:
-            yield batch
+        fitting = [pair for pair in encoded if self.fits(pair[1])]
+        for group in within_budget([len(pair[1].ids) for pair in fitting], budget):
+            yield [fitting[index] for index in group]
 
     def forget(self) -> None:
         """Drop remembered sentences, where none is expected to come again."""
@@ -125,6 +121,19 @@ class WordEncoding:
         return len(encoded.ids) <= self.positions
 
 
+def within_budget(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
+    """Cut sentences of some lengths into batches of so many subwords, padding included, shortest first."""
+    batch: list[int] = []
+    for index in sorted(range(len(lengths)), key=lambda index: lengths[index]):
+        # In this order the new sentence is the longest, and the others are padded to it.
+        if batch and (len(batch) + 1) * lengths[index] > budget:
+            yield batch
+            batch = []
+        batch.append(index)
+    if batch:
+        yield batch
+
+
 _ENCODING, _LEARNING = 40, 80
 """What reading all weights costs on one CPU core, in tokens: forward, and both ways. It grows with the
 weights as a token does, so an encoder's size makes no difference."""
@@ -158,7 +167,8 @@ def represent(
         word are padding.
     """
     if device.type == "cpu" and can_pack(encoder):
-        (packed,) = packed_states(encoder, [encoded.ids for encoded in batch])
+        types = [encoded.types for encoded in batch] if batch[0].types else None
+        (packed,) = packed_states(encoder, [encoded.ids for encoded in batch], types=types)
         parts = torch.split(packed, [len(encoded.ids) for encoded in batch])
         words = [part[torch.tensor(each.last)] for part, each in zip(parts, batch, strict=True)]
         return pad_sequence(words, batch_first=True)
@@ -172,7 +182,11 @@ def represent(
         some = [batch[index] for index in group]
         pad = encoding.tokenizer.pad_token_id or 0
         ids, mask = token_batch([encoded.ids for encoded in some], pad, device)
-        states: Tensor = encoder(input_ids=ids, attention_mask=mask).last_hidden_state
+        segments = {}
+        if some[0].types:
+            grid = padded([encoded.types for encoded in some], 0)
+            segments["token_type_ids"] = torch.from_numpy(grid).to(device)
+        states: Tensor = encoder(input_ids=ids, attention_mask=mask, **segments).last_hidden_state
         # Padded words point at subword 0.
         last = torch.from_numpy(padded([encoded.last for encoded in some], 0)).to(device)
         h = states[torch.arange(len(group), device=device)[:, None], last]

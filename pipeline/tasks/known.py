@@ -8,8 +8,9 @@ from pipeline.core.corpus_folder import INGEST_RECORD, task_name
 from pipeline.core.errors import InputError
 from pipeline.tasks.coordination.task import CoordinationTask
 from pipeline.tasks.protocol import Task
+from pipeline.tasks.relations.task import RelationTask
 
-TASKS: Mapping[str, Task[Any]] = {task.name: task for task in (CoordinationTask(),)}
+TASKS: Mapping[str, Task[Any]] = {task.name: task for task in (CoordinationTask(), RelationTask())}
 """By name. A new one is a folder beside ``coordination`` and a line here."""
 
 

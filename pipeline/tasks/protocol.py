@@ -9,7 +9,7 @@ than this module has. A task is a folder beside this file and a line in ``known.
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
@@ -101,11 +101,13 @@ class Learnable(Generic[E]):
         learned: with only what the model can learn.
         measured: with everything that is in them, to be measured on.
         tally: the instances kept and refused.
+        notes: counts of what else is to be known of ``learned``, by what is counted.
     """
 
     learned: list[E]
     measured: list[E]
     tally: Tally
+    notes: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +201,10 @@ class Evaluation(ABC, Generic[I]):
         schema: of the rows of predictions.
         columns: names of the figures that tables always have; ``overall`` is the one that systems are
             compared by.
+        title: what the figures are, for tables: ``Accuracy (%) of …``.
     """
+
+    title: ClassVar[str] = "Figures (%)"
 
     schema: ClassVar[pa.Schema]
     columns: ClassVar[Sequence[str]]
@@ -235,6 +240,22 @@ class Evaluation(ABC, Generic[I]):
 
 class HeadSettings(Protocol):
     """Settings of training that shape a fresh model."""
+
+    @property
+    def corpus(self) -> Path:
+        """The corpus folder."""
+
+    @property
+    def labelled(self) -> str:
+        """Size of the draw of L."""
+
+    @property
+    def seed(self) -> int:
+        """Of the draw."""
+
+    @property
+    def logit_adjustment(self) -> float:
+        """τ of logit adjustment; 0: none."""
 
     @property
     def mlp_hidden(self) -> int:
@@ -318,6 +339,10 @@ class Task(ABC, Generic[E]):
     @abstractmethod
     def protected(self, source: Any) -> frozenset[int]:
         """Words that say where the answer is, which no variant changes."""
+
+    def kept_apart(self, labelled: Sequence[Any], validation: Sequence[Any]) -> AbstractSet[str]:
+        """Ids of sources of which no candidate may be learned: those of L and of the validation set."""
+        return {source.sentence_id for source in (*labelled, *validation)}
 
     @abstractmethod
     def create(self, where: str, settings: HeadSettings, seed: int) -> Model[E]:

@@ -35,6 +35,7 @@ class TrainData:
         candidates: U with what generation made of it; None for a baseline.
         uncovered: labels of L that no candidate has.
         excluded: what could not be scored of both sets, with the reasons.
+        notes: counts of what else is to be known of L.
     """
 
     labelled: list[Any]
@@ -45,6 +46,7 @@ class TrainData:
     candidates: CandidateStream | None
     uncovered: list[str]
     excluded: dict[str, Tally]
+    notes: dict[str, int]
 
     @property
     def size(self) -> int:
@@ -103,11 +105,12 @@ def read_data(
     path = settings.corpus / draw_file(settings.seed, settings.labelled)
     labelled, validation = task.draw(settings.corpus, settings.seed, settings.labelled)
     drawn = {sentence.sentence_id for sentence in (*labelled, *validation)}
+    apart = set(task.kept_apart(labelled, validation))
     others = list[Any]()
     if settings.gold_folder is not None:
         taught = sentences_of_parser(settings.corpus, settings.gold_folder, validation)
         others = [sentence for sentence in taught if sentence.sentence_id not in drawn | without]
-        drawn |= {sentence.sentence_id for sentence in others}
+        apart |= {sentence.sentence_id for sentence in others}
     labelled = [sentence for sentence in labelled if sentence.sentence_id not in without]
     own, further = task.examples(labelled, model), task.examples(others, model)
     learned = own.learned + further.learned
@@ -132,7 +135,7 @@ def read_data(
     candidates, uncovered = None, list[str]()
     if settings.mode != "baseline" and settings.candidates is not None:
         candidates = CandidateStream(
-            settings.candidates, task.rows, settings.seed, settings.labels, drawn
+            settings.candidates, task.rows, settings.seed, settings.labels, apart
         )
         wanted = {label for source in every for label in task.labels(source)}
         uncovered = sorted(wanted - candidates.labels.keys())
@@ -143,5 +146,5 @@ def read_data(
         # such as natural text harvested beside a smaller L
         excluded["candidates"] = Tally(len(candidates), Counter({OF_L: candidates.left_out}))
     return TrainData(
-        labelled, others, learned, sources, measured, candidates, uncovered, excluded
+        labelled, others, learned, sources, measured, candidates, uncovered, excluded, dict(own.notes)
     )  # fmt: skip

@@ -32,6 +32,14 @@ class Schedule:
     seed: int
     encoder_rate: float
     brackets: float | None = None
+    warm_up: float = 0.0
+
+    def rate(self, step: int) -> float:
+        """The learning rate of an update, from 0: it grows linearly for a share of them, then falls to 0."""
+        growing = round(self.warm_up * self.steps)
+        if step < growing:
+            return self.learning_rate * (step + 1) / growing
+        return self.learning_rate * (1 - (step - growing) / (self.steps - growing))
 
     @classmethod
     def of(cls, settings: TrainSettings) -> Self:
@@ -42,7 +50,7 @@ class Schedule:
 class Optimizer:
     """The optimizer of a predictor.
 
-    AdamW; the learning rate falls linearly to 0 over ``steps`` without warm-up; matrices decay,
+    AdamW; the learning rate falls linearly to 0 over ``steps``, after any warm-up; matrices decay,
     biases and layer norms do not (the paper does not say). The encoder's rate is ``encoder_rate``
     times the scorer's; at 0 it is frozen. Dropout masks are a pure function of (seed, step), and of the
     rank in a group, so that nothing but the optimizer's moments carries over from one update to the next.
@@ -120,8 +128,7 @@ class Optimizer:
         """
         schedule = self._schedule
         for weights in self._adamw.param_groups:
-            rate = schedule.learning_rate * (1 - step / schedule.steps)
-            weights["lr"] = rate * weights["factor"]
+            weights["lr"] = schedule.rate(step) * weights["factor"]
         group = self._group
         seed = np.random.SeedSequence([self._seed, _FOR_DROPOUT, step, group.rank])
         seed_draws(int(seed.generate_state(1)[0]), self._predictor.device)

@@ -108,7 +108,15 @@ class TrainSettings(Settings):
     )
     warm_steps: int = Field(1000, ge=0, description="Updates on L alone (Algorithm 1, line 1).")
     steps: int = Field(10000, ge=1, description="Updates in all.")
-    learning_rate: float = Field(2e-5, gt=0, description="AdamW, linearly decreased, no warm-up.")
+    learning_rate: float = Field(
+        2e-5, gt=0, description="AdamW, linearly decreased after --warm-up."
+    )
+    warm_up: float = Field(
+        0.0,
+        ge=0,
+        lt=1,
+        description="Share of the updates in which the learning rate first grows linearly.",
+    )
     encoder_rate: float = Field(
         1.0, ge=0, description="The encoder's learning rate as a share of the scorer's; 0: frozen."
     )
@@ -166,6 +174,11 @@ class TrainSettings(Settings):
     )
     mlp_hidden: int = Field(256, ge=1, le=65_536, description="Hidden units of the MLP in Eq. 3.")
     dropout: float = Field(0.5, ge=0, lt=1, description="Dropout in that MLP.")
+    logit_adjustment: float = Field(
+        0.0,
+        ge=0,
+        description="relations: τ of logit adjustment, by which rare senses are learned with a margin.",
+    )
     encoder_dropout: float | None = Field(
         None, ge=0, lt=1, description="Dropout in the encoder; unset: as it was pretrained."
     )

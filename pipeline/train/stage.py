@@ -135,14 +135,17 @@ class _Run:
             SettingsError: one is, or a kind of variants that this task does not have.
         """
         settings, task = self.settings, self.task
-        foreign = set().union(*(each.options for each in TASKS.values())) - task.options
-        for name in sorted(foreign - settings.usual()):
+        for name in sorted(self._others_options() - settings.usual()):
             raise SettingsError(f"a corpus of {task.name} has no --{flag_of(name)}: leave it out")
         if settings.augment not in {NO_AUGMENTATION, *kinds_of(task)}:
             raise SettingsError(
                 f"a corpus of {task.name} has no --augment {settings.augment}; there are: "
                 f"{', '.join(kinds_of(task))}"
             )
+
+    def _others_options(self) -> set[str]:
+        """Settings that no run of this task has."""
+        return set().union(*(each.options for each in TASKS.values())) - self.task.options
 
     def train(self) -> None:
         begun = time.monotonic()
@@ -350,6 +353,9 @@ class _Run:
             apart |= {"relative"}
         # These came later, and change no run made before.
         apart |= {name for name in ("gold_of", "brackets") if getattr(settings, name) is None}
+        if not settings.warm_up:
+            apart |= {"warm_up"}
+        apart |= self._others_options()
         if settings.augment == NO_AUGMENTATION:
             apart |= AUGMENTATION_SETTINGS
         else:
@@ -388,6 +394,8 @@ class _Run:
         if self.settings.brackets is not None:
             parsed = sum(sentence.tree is not None for sentence in data.sources)
             say(f"brackets are learned of {parsed:,} of {len(data.sources):,} labelled sentences")
+        for note, count in data.notes.items():
+            say(f"{count:,} {note}")
         if data.uncovered:
             warn(f"no candidate has a label of these in L: {', '.join(data.uncovered)}")
         for fault in checkpoints.damaged:
@@ -417,6 +425,8 @@ class _Run:
         }
         if augmentation:
             card["augmentation"] = augmentation.facts
+        if data.notes:
+            card["notes"] = data.notes
         return card
 
     def _tell(self, learner: Learner, excluded: Mapping[str, Tally]) -> None:

@@ -13,7 +13,6 @@ from pathlib import Path
 from random import Random
 
 from pipeline.core.pairs import EXPLICIT, IMPLICIT, Pair
-from pipeline.world.grammar import split_of
 from pipeline.world.lexicon import Lexicon, load_lexicon
 
 CAUSE, CONCESSION = "contingency.cause", "comparison.concession"
@@ -38,7 +37,11 @@ _CONNECTIVES = {
     CONCESSION: "but",
 }  # fmt: skip
 _EXPLICIT = 0.4  # share of pairs with a connective
-_TOGETHER = 20  # pairs of a split in a document
+_TEST, _DEV = (
+    (3, 10, 17),
+    (5, 9, 14),
+)  # which of 18 in a row are held out: by dev, confusions are found
+_TOGETHER = 20  # pairs of a split in a document, or so
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,9 +235,10 @@ def generate_pairs(source: Path, count: int, seed: int, first: int = 0) -> Itera
         shares = _EXPLICIT_SHARES if explicit else list(SENSES.values())
         sense = rng.choices(list(SENSES), shares)[0]
         arg1, arg2 = PairComposer(lexicon, rng).pair(sense)
-        split = split_of(index)
+        place = index % 18
+        split = "test" if place in _TEST else "dev" if place in _DEV else "train"
         yield Pair(
-            pair_id=f"world-relations/{index:06d}", doc_id=f"{split}-{index // (18 * _TOGETHER):04d}",
+            pair_id=f"world-relations/{index:06d}", doc_id=f"{split}-{index // (6 * _TOGETHER):04d}",
             split=split, arg1=arg1, arg2=arg2, words1=tuple(arg1.split()), words2=tuple(arg2.split()),
             senses=(sense,), kind=EXPLICIT if explicit else IMPLICIT,
             connective=_CONNECTIVES[sense] if explicit else None, beside_explicit=False,

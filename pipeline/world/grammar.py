@@ -19,7 +19,7 @@ from pipeline.world.lexicon import Lexicon, Modifier, Verb, load_lexicon
 from pipeline.world.nodes import Again, Node, ReadOff, branch, leaf
 
 _TEST, _DEV = (3, 13, 17), 9
-"""Which of 18 in a row are held out: 14 train, 1 dev, 3 test (7,000, 500, 1,500 of 9,000)."""
+"""Which of 18 sentences in a row are held out: 14 train, 1 dev, 3 test (7,000, 500, 1,500 of 9,000)."""
 
 _COORDINATED = 0.5  # share of sentences with coordination
 _SECOND = 0.3  # share of those with one coordination more
@@ -333,8 +333,7 @@ def _first_word(node: Node) -> str:
     return node.word
 
 
-def split_of(index: int) -> str:
-    """The split of the sentence, or pair, of that index."""
+def _split(index: int) -> str:
     place = index % 18
     return "test" if place in _TEST else "dev" if place == _DEV else "train"
 
@@ -379,7 +378,7 @@ def generate_sentences(source: Path, count: int, seed: int, first: int = 0) -> I
         yield Sentence(
             sentence_id=f"world/{index:06d}",
             doc_id="world",
-            split=split_of(index),
+            split=_split(index),
             words=tuple(draft.words),
             tags=tuple(draft.tags),
             tree=draft.tree,

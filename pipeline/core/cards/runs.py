@@ -44,7 +44,8 @@ class RunCard(TypedDict):
     """``run.json``, which ``train`` writes when a run has finished.
 
     Earlier versions did not write ``draw``, ``shown_as``, ``paper``, ``distinct``, ``annotation``;
-    ``augmentation`` is of a run that learned from variants of L.
+    ``augmentation`` is of a run that learned from variants of L; ``notes`` counts what else is to be known
+    of it.
     """
 
     system: PlaceName
@@ -61,6 +62,7 @@ class RunCard(TypedDict):
     annotation: NotRequired[list[PartForm]]
     candidates: NotRequired[Count | None]
     excluded: NotRequired[dict[str, TallyForm]]
+    notes: NotRequired[dict[str, Count]]
     steps: NotRequired[Count | None]
     best_step: NotRequired[Count | None]
     best_validation_accuracy: NotRequired[Number | None]

@@ -29,6 +29,7 @@ from pipeline.tasks.protocol import Evaluation, Judged
 class CoordinationEvaluation(Evaluation[Instance]):
     """See ``tasks.protocol.Evaluation``; an instance is an evaluable coordination."""
 
+    title = "Accuracy (%) of the outer boundary"
     schema = PREDICTIONS
     columns = (*CATEGORIES, "overall")
 

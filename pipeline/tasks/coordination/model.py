@@ -1,49 +1,28 @@
-"""The supervised model M: a BERT encoder and the endpoint scorer; saving, loading, predicting.
-
-A predictor folder is self-contained: ``model.safetensors`` (encoder and scorer), ``config.json``
-(the encoder's), the tokenizer's files, and ``predictor.json``, which has the digests of the others.
-"""
+"""The supervised model M: a BERT encoder and the endpoint scorer; saving, loading, predicting."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NotRequired, Self, cast
+from typing import Any, NotRequired, Self, cast
 
 import torch
-from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
-from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
+from transformers import PretrainedConfig, PreTrainedTokenizerBase
 from typing_extensions import TypedDict
 
-from pipeline.core.claims import atomic_folder
-from pipeline.core.disk import disk_faults
-from pipeline.core.documents import RelativeName, check_form, read_json
-from pipeline.core.errors import ModelError
-from pipeline.core.files import sha256_of, write_json
+from pipeline.core.corpora import COORDINATION
+from pipeline.core.documents import RelativeName
 from pipeline.core.types import Span
-from pipeline.models.checkpoint_files import (
-    check_digests,
-    check_finite,
-    shapes_in,
-)
-from pipeline.models.loading import (
-    check_vocabulary,
-    length_limit,
-    load_config,
-    load_tokenizer,
-    loading,
-    new_encoder,
-)
+from pipeline.models.loading import length_limit
 from pipeline.models.optim import evaluating
-from pipeline.models.roles import ENCODER, load_encoder, misfit
+from pipeline.models.roles import load_encoder
 from pipeline.models.words import BATCH_TOKENS, TOO_LONG, WordEncoding, represent
 from pipeline.tasks.coordination.examples import CoordinationExample, instances, obstacle
 from pipeline.tasks.coordination.scorer import EndpointScorer, batches
+from pipeline.tasks.model_folder import load_model, read_card, save_model
 from pipeline.tasks.protocol import Answer, Measured, Model, Opinion
 
 _FORMAT = "conjoin-predictor"
-_VERSION = 1
-_WEIGHTS, _CARD, _CONFIG = "model.safetensors", "predictor.json", "config.json"
 
 
 class _Card(TypedDict):
@@ -62,52 +41,8 @@ class Prediction:
     probability: float
 
 
-def _read_card(folder: Path) -> _Card:
-    """The card of a predictor whose other files are those that were saved with it.
-
-    Raises:
-        ModelError: there is none, it is of another format version, or a file is missing or damaged.
-        InputError: it is not JSON, or not of this form.
-    """
-    path, again = folder / _CARD, "train it again, or copy the folder again"
-    if not path.is_file():
-        raise ModelError(
-            f"no {_CARD} here", path=folder, remedy="name the predictor/ folder of a run"
-        )
-    found = read_json(path, object, remedy=again)
-    kind = (found.get("format"), found.get("version")) if isinstance(found, dict) else (None, None)
-    if kind != (_FORMAT, _VERSION):
-        raise ModelError(
-            f"a predictor of another format: {kind[0]!r} version {kind[1]!r}, "
-            f"not {_FORMAT!r} version {_VERSION}",
-            path=folder,
-            remedy="train it again with this version of conjoin"
-            if kind[0] == _FORMAT
-            else "name the predictor/ folder of a run on a corpus of coordination",
-        )
-    check_form(found, _Card, path=path, remedy=again)
-    card: _Card = found
-    if card["mlp_hidden"] < 1 or not 0 <= card["dropout"] < 1:
-        raise ModelError("sizes that no predictor has", path=path, remedy=again)
-    if "files" in card:
-        check_digests(folder, card["files"], "predictor", remedy=again)
-    for name in (_WEIGHTS, _CONFIG):
-        if not (folder / name).is_file():
-            raise ModelError(f"a damaged predictor: {name} is missing", path=folder, remedy=again)
-    return card
-
-
-def _compare(folder: Path, shapes: Mapping[str, tuple[int, ...]]) -> None:
-    """Refuse weights that are not those of the predictor that card and configuration describe."""
-    found = shapes_in(folder / _WEIGHTS)
-    for name in sorted(shapes.keys() | found.keys()):
-        if found.get(name) != shapes.get(name):
-            raise ModelError(
-                f"a damaged predictor: size mismatch, {name} is {found.get(name, 'missing')} where "
-                f"{_CONFIG} and {_CARD} say {shapes.get(name, 'nothing')}",
-                path=folder,
-                remedy="train it again",
-            )
+def _is_usable(card: Mapping[str, Any]) -> bool:
+    return bool(card["mlp_hidden"] >= 1 and 0 <= card["dropout"] < 1)
 
 
 class CoordinationPredictor(Model[CoordinationExample]):
@@ -179,16 +114,8 @@ class CoordinationPredictor(Model[CoordinationExample]):
 
     def save(self, folder: Path) -> None:
         """Write the predictor folder; it appears whole or not at all."""
-        with atomic_folder(folder) as temporary, disk_faults(temporary):
-            self.config.save_pretrained(temporary)
-            self.encoding.tokenizer.save_pretrained(temporary)
-            weights = {name: value.contiguous() for name, value in self.state_dict().items()}
-            save_file(weights, temporary / _WEIGHTS, metadata={"format": "pt"})
-            files = {path.name: sha256_of(path) for path in sorted(temporary.iterdir())}
-            card = {"format": _FORMAT, "version": _VERSION, "files": files}
-            write_json(
-                temporary / _CARD, card | {"mlp_hidden": self.mlp_hidden, "dropout": self.dropout}
-            )
+        sizes = {"mlp_hidden": self.mlp_hidden, "dropout": self.dropout}
+        save_model(self, folder, _FORMAT, sizes)
 
     @classmethod
     def load(cls, folder: Path) -> Self:
@@ -198,22 +125,9 @@ class CoordinationPredictor(Model[CoordinationExample]):
             ModelError: no predictor is there, one of another format version, or a damaged one.
             InputError: its card is not JSON, or not of this form.
         """
-        card = _read_card(folder)
-        where = str(folder)
-        config, tokenizer = load_config(where), load_tokenizer(where)
-        if not ENCODER.takes(config):
-            raise misfit(where, config, ENCODER)
+        card: _Card = read_card(folder, _FORMAT, _Card, COORDINATION, _is_usable)
         sizes = card["mlp_hidden"], card["dropout"]
-        with loading(where, "a predictor"):
-            # First without memory: whatever the configuration says is only compared.
-            with torch.device("meta"):
-                made = cls(new_encoder(config), tokenizer, *sizes)
-            _compare(folder, {name: tuple(v.shape) for name, v in made.state_dict().items()})
-            predictor = cls(new_encoder(config), tokenizer, *sizes)
-            predictor.load_state_dict(load_file(folder / _WEIGHTS))
-        check_finite(predictor, where)
-        check_vocabulary(where, cast(PreTrainedModel, made.encoder), tokenizer, special=True)
-        return predictor.eval()
+        return load_model(folder, lambda encoder, tokenizer: cls(encoder, tokenizer, *sizes))
 
     def forward(
         self, examples: Sequence[CoordinationExample], weights: Sequence[float] | None = None

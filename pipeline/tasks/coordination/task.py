@@ -22,7 +22,7 @@ class CoordinationTask(Task[CoordinationExample]):
     """See ``tasks.protocol.Task``; a source is a sentence of a treebank."""
 
     name = COORDINATION
-    options = frozenset({"labels", "gold_of", "brackets"})
+    options = frozenset({"labels", "gold_of", "brackets", "mlp_hidden", "dropout"})
     augmentations = {"substitute": Substitutions}  # noqa: RUF012 - nobody changes it
     answer_columns = (SCORED.field("start"), SCORED.field("end"))
     rows = CoordinationRows()

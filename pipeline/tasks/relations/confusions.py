@@ -15,7 +15,7 @@ LEAST_ERRORS = 3
 
 @dataclass(frozen=True, slots=True)
 class Confusion:
-    """A cell off the diagonal: ``errors`` of ``there`` pairs of sense ``true`` were taken for ``predicted``."""
+    """A cell off the diagonal: ``errors`` of ``there`` pairs of sense ``true`` taken for ``predicted``."""
 
     true: str
     predicted: str
