@@ -1,8 +1,8 @@
 """Experiments: one small file each, which names corpora, sizes, seeds and systems.
 
 ``experiments/NAME.yaml`` has only what differs from ``experiments/default.yaml``, which plain ``dvc repro``
-runs. What a name means stands in params.yaml: ``systems``, ``generations``, ``harvests``,
-``syntheses`` and ``selections`` are tables of options by name, and an experiment may add its own to ``systems``. Its other
+runs. What a name means stands in params.yaml: ``systems``, ``generations``, ``harvests``, ``syntheses`` and
+``selections`` are tables of options by name, and an experiment may add its own to ``systems``. Its other
 keys are sections of params.yaml, of which it changes some values.
 """
 

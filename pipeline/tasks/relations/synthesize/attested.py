@@ -15,9 +15,8 @@ from pipeline.core.corpus_folder import corpus_name
 from pipeline.core.errors import InputError
 from pipeline.executor.run import OnBatch
 from pipeline.models.sampling import uniform
-from pipeline.tasks.relations.examples import PairExample
 from pipeline.tasks.relations.pairs import EXPLICIT, Pair, known_pairs, part_of_pairs
-from pipeline.tasks.relations.synthesize.confused import Confused, said_by
+from pipeline.tasks.relations.synthesize.confused import Confused, are_cut, said_by
 from pipeline.tasks.relations.synthesize.rows import (
     ALSO_ANNOTATED,
     CALLED_SO,
@@ -79,8 +78,8 @@ class AttestedPairs(SyntheticFiles):
     def _drawn(self, explicit: Sequence[Pair], wanted: int) -> list[ExplicitPair]:
         """As many pairs of any relation that the model can read, in the corpus's order."""
         items = [ExplicitPair(pair, pair.senses[0]) for pair in explicit]
-        fits = [obstacle is None for obstacle in self._obstacles(items)]
-        places = [place for place, fit in enumerate(fits) if fit]
+        too_long = are_cut(self._known.predictor, [each.pair for each in items])
+        places = [place for place, cut in enumerate(too_long) if not cut]
         seed = self._settings.seed
         places.sort(key=lambda place: uniform(seed, items[place].pair.pair_id, 0, 0))
         return [items[place] for place in sorted(places[:wanted])]
@@ -126,6 +125,7 @@ class AttestedPairs(SyntheticFiles):
         return make
 
     def _rows(self, items: Sequence[ExplicitPair], known: Confused) -> list[Synthetic]:
+        too_long = are_cut(known.predictor, [each.pair for each in items])
         rows = [
             Synthetic(
                 sentence_id=each.pair.pair_id,
@@ -138,21 +138,15 @@ class AttestedPairs(SyntheticFiles):
                 reason=ALSO_ANNOTATED
                 if set(each.against) & set(each.pair.senses)
                 else TOO_LONG
-                if obstacle is not None
+                if cut
                 else None,
             )
-            for each, obstacle in zip(items, self._obstacles(items), strict=True)
+            for each, cut in zip(items, too_long, strict=True)
         ]
         # Of pairs drawn from any relation nobody has said what they are taken for.
         if self._settings.filters != "model" or not any(each.against for each in items):
             return rows
         return filtered_by_model(rows, [each.pair for each in items], known)
-
-    def _obstacles(self, items: Sequence[ExplicitPair]) -> list[str | None]:
-        examples = [
-            PairExample(each.pair.words, len(each.pair.words1), (each.label,)) for each in items
-        ]
-        return self._known.predictor.obstacles(examples)
 
 
 def filtered_by_model(

@@ -17,10 +17,10 @@ from pipeline.executor.launch import threads_of_torch
 from pipeline.models.loading import identity
 from pipeline.tasks.relations.confusions import Confusion, confusions, largest
 from pipeline.tasks.relations.examples import example_of
-from pipeline.tasks.relations.model import RelationPredictor
+from pipeline.tasks.relations.model import RelationModel
 from pipeline.tasks.relations.pairs import Pair, known_pairs, part_of_pairs, senses_of
 from pipeline.tasks.relations.synthesize.settings import SynthesizeSettings
-from pipeline.tasks.relations.task import RelationsTask
+from pipeline.tasks.relations.task import RelationTask
 
 DEV = "dev"
 _PREDICTOR = "predictor"
@@ -41,7 +41,7 @@ class Confused:
 
     folder: Path
     card: RunCard
-    predictor: RelationPredictor
+    predictor: RelationModel
     cells: Sequence[Confusion]
     labelled: Sequence[Pair]
     dev: Sequence[Pair]
@@ -92,7 +92,7 @@ def confused(settings: SynthesizeSettings) -> Confused:
         InputError: there is no such run or draw, the corpus is of another task, or no confusion is large.
         ModelError: the model is damaged.
     """
-    task, folder = RelationsTask(), settings.run_folder
+    task, folder = RelationTask(), settings.run_folder
     if (name := task_name(settings.corpus)) != task.name:
         raise InputError(
             f"a corpus of {name}, and argument pairs are written for one of {task.name}",
@@ -119,7 +119,14 @@ def confused(settings: SynthesizeSettings) -> Confused:
     return Confused(folder, card, predictor, cells, labelled, dev)
 
 
-def said_by(predictor: RelationPredictor, pairs: Sequence[Pair]) -> list[str | None]:
+def said_by(predictor: RelationModel, pairs: Sequence[Pair]) -> list[str | None]:
     """The sense that a model gives each pair; None where it gives none."""
     answers = predictor.answers([example_of(pair) for pair in pairs])
     return [None if each is None else each.example.senses[0] for each in answers]
+
+
+def are_cut(predictor: RelationModel, pairs: Sequence[Pair]) -> list[bool]:
+    """Whether each pair is too long for a model to read whole."""
+    sides = [(pair.words1, pair.words2) for pair in pairs]
+    predictor.pairs.encode(sides)  # at once, which it remembers
+    return [bool(predictor.pairs.cut([each])) for each in sides]

@@ -14,10 +14,9 @@ import torch
 from pipeline.core.annotation import Annotation
 from pipeline.corpus.licences import combined
 from pipeline.executor.run import OnBatch
-from pipeline.tasks.relations.examples import PairExample
 from pipeline.tasks.relations.pairs import Pair
 from pipeline.tasks.relations.synthesize.attested import filtered_by_model
-from pipeline.tasks.relations.synthesize.confused import Confused
+from pipeline.tasks.relations.synthesize.confused import Confused, are_cut
 from pipeline.tasks.relations.synthesize.rows import (
     ARG1_AGAIN,
     EMPTY,
@@ -205,13 +204,9 @@ class WrittenPairs(SyntheticFiles):
                 rows.append(self._row(source, said, each, reason))
                 pairs.append(replace(source.pair, arg2=said, words2=words, senses=(source.label,)))
         readable = [place for place, row in enumerate(rows) if row.reason is None]
-        examples = [
-            PairExample(pairs[place].words, len(pairs[place].words1), pairs[place].senses)
-            for place in readable
-        ]
-        obstacles = self._known.predictor.obstacles(examples)
-        for place, obstacle in zip(readable, obstacles, strict=True):
-            if obstacle is not None:
+        too_long = are_cut(self._known.predictor, [pairs[place] for place in readable])
+        for place, cut in zip(readable, too_long, strict=True):
+            if cut:
                 rows[place] = replace(rows[place], reason=TOO_LONG)
         return rows, pairs
 
