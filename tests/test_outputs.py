@@ -352,7 +352,7 @@ def test_candidates_are_made_elsewhere_for_own_use_alone(
 ) -> None:
     """Where a licence keeps the text in its corpus, nothing is written outside without the flag."""
 
-    def refuse(out: Path, corpus: Path) -> None:
+    def refuse(out: Path, *_: object) -> None:
         raise InputError("kept at home", path=out)
 
     monkeypatch.setattr(making, "require_home_of_text", refuse)

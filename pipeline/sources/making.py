@@ -86,7 +86,7 @@ def make_candidates(
     )  # fmt: skip
     claim.check()
     if not settings.own_use:
-        require_home_of_text(out, settings.corpus, source.text_file)
+        require_home_of_text(out, settings.corpus, source.text_file, source.added)
 
     def units(device: torch.device) -> UnitFolder:
         fingerprint = _fingerprint(settings, source, device, making)

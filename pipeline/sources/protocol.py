@@ -37,6 +37,7 @@ class CandidateSource(Protocol[_Item]):
         notes: counts of what no row says and no unit has for itself.
         schemas: of the kinds of files of a unit: ``candidates``, and ``rejects`` with the ``reason`` of each.
         text_file: the corpus's file whose text its rows have, with a column ``license``.
+        added: the licence of what they have besides; None: they have nothing, or what has no terms.
     """
 
     called: str
@@ -92,6 +93,7 @@ class CoordinationFiles:
 
     schemas: Mapping[str, pa.Schema] = {"candidates": CANDIDATES, "rejects": REJECTS}
     text_file = SENTENCES_FILE
+    added: str | None = None
 
     def tables(self, rows: Sequence[Candidate | Reject]) -> dict[str, list[dict[str, Any]]]:
         """The rows of each kind of file."""

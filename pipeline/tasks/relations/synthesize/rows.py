@@ -49,6 +49,7 @@ class SyntheticFiles:
 
     schemas: Mapping[str, pa.Schema] = {"candidates": SYNTHETIC, "rejects": SYNTHETIC_REJECTS}
     text_file = RELATIONS_FILE
+    added: str | None = None
 
     def tables(self, rows: Sequence[Synthetic]) -> dict[str, list[dict[str, Any]]]:
         """The rows of each kind of file."""

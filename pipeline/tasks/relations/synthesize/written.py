@@ -120,7 +120,7 @@ class WrittenPairs(SyntheticFiles):
 
     def __init__(self, settings: SynthesizeSettings, known: Confused, author: Authorship) -> None:
         self._settings, self._known, self._author = settings, known, author
-        self.gpus = author.gpus
+        self.gpus, self.added = author.gpus, author.license
         sources = [
             ConfusedPair(pair, true, against)
             for true, against in known.against().items()
