@@ -44,6 +44,7 @@ class CandidateSource(Protocol[_Item]):
     gpus: bool
     schemas: Mapping[str, pa.Schema]
     text_file: str
+    added: str | None
     sizes: Sequence[int]
     inert: Set[str]
     notes: Notes

@@ -4,7 +4,7 @@ They are the classic way from explicit relations to implicit ones, here of those
 confuses, or for the control of any.
 """
 
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -73,7 +73,7 @@ class AttestedPairs(SyntheticFiles):
         self.sizes: Sequence[int] = list(map(len, self._units))
         inert = {"tokens", "error", "limit"}  # which pairs there are is counted
         self.inert: Set[str] = inert if settings.confused == "random" else inert | {"seed"}
-        self.notes: dict[str, int] = {}
+        self.notes: Mapping[str, int] = {}
 
     def _drawn(self, explicit: Sequence[Pair], wanted: int) -> list[ExplicitPair]:
         """As many pairs of any relation that the model can read, in the corpus's order."""

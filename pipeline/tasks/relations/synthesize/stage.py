@@ -1,6 +1,7 @@
 """The ``synthesize`` stage: a run's confusions in, shards of new pairs and rejects out."""
 
 from pathlib import Path
+from typing import Any
 
 from pipeline.core.errors import InputError
 from pipeline.core.tally import Tally
@@ -59,7 +60,7 @@ def run(settings: SynthesizeSettings) -> None:
     make_candidates(settings, source_of(settings, known), out, _MAKING, named)
 
 
-def source_of(settings: SynthesizeSettings, known: Confused) -> CandidateSource[object]:
+def source_of(settings: SynthesizeSettings, known: Confused) -> CandidateSource[Any]:
     """The source that ``settings.writer`` names.
 
     Raises:
@@ -74,7 +75,7 @@ def source_of(settings: SynthesizeSettings, known: Confused) -> CandidateSource[
 
 def default_out(settings: SynthesizeSettings) -> Path:
     """Where shards go if no folder is named."""
-    name = "attested-pairs" if settings.writer == "attested" else settings.writer
+    name: str = "attested-pairs" if settings.writer == "attested" else settings.writer
     if settings.confused == "random":
         name += "-random"
     if settings.filter is not None:

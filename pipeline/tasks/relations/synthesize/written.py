@@ -4,7 +4,7 @@ Who that is keeps to ``PairWriter``: a language model that is asked in two promp
 embedded world (``oracle``).
 """
 
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -133,7 +133,7 @@ class WrittenPairs(SyntheticFiles):
         ]
         self.sizes: Sequence[int] = list(map(len, self._units))
         self.inert: Set[str] = {"confused", "limit", *author.inert}  # how many there are is counted
-        self.notes: dict[str, int] = {}
+        self.notes: Mapping[str, int] = {}
 
     def inputs(self) -> dict[str, Any]:
         """The pairs, the model and its confusions, the writer, and who refuses."""
