@@ -230,7 +230,8 @@ def _command(settings: type[Settings], module: str) -> Callable[..., None]:
             if not settings.every_task:
                 from pipeline.core.corpus_folder import require_coordination  # noqa: PLC0415 - pyarrow
 
-                require_coordination(getattr(built, settings.corpus_field), settings.stage)
+                for place in built.named_places():
+                    require_coordination(place, settings.stage)
             importlib.import_module(module).run(built)
 
     own = [name for name in settings.__annotations__ if name in settings.model_fields]

@@ -113,12 +113,13 @@ def task_name(corpus: Path) -> str:
     return ingest_card(corpus).get("task", COORDINATION)
 
 
-def require_coordination(corpus: Path, command: str) -> None:
-    """Refuse a corpus of another task, which a command cannot take.
+def require_coordination(place: Path, command: str) -> None:
+    """Refuse a corpus of another task, or what lies in one, which a command cannot take.
 
     Raises:
         SettingsError: it is one.
     """
+    corpus = corpus_around(place.absolute()) or place
     if (name := task_name(corpus)) != COORDINATION:
         raise SettingsError(
             f"{command} takes corpora of coordination, and {corpus} is one of the task {name!r}; "

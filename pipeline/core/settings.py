@@ -139,6 +139,8 @@ class Settings(BaseModel):
         table: the table of params.yaml with options by name, if the command has one.
         name_field: the field whose value is a name of that table, if it is one; else ``--named`` says it.
         every_task: whether the command takes corpora of every task, or of coordination alone.
+        place_fields: fields that name a corpus, or what lies in one, of which that is to be said; none: the
+            ``corpus_field`` does.
         only_with: what some options need to have an effect; who gives them without is told.
     """
 
@@ -153,7 +155,14 @@ class Settings(BaseModel):
     table: ClassVar[str] = ""
     name_field: ClassVar[str | None] = None
     every_task: ClassVar[bool] = True
+    place_fields: ClassVar[tuple[str, ...]] = ()
     only_with: ClassVar[OnlyWith] = {}
+
+    def named_places(self) -> list[Path]:
+        """The places that the ``place_fields`` name."""
+        named = [getattr(self, name) for name in self.place_fields or (self.corpus_field,)]
+        every = [each for one in named for each in (one if isinstance(one, list) else [one])]
+        return [each for each in every if isinstance(each, Path)]
 
     @field_validator("*")
     @classmethod

@@ -81,7 +81,7 @@ def kept_places(side_of: Sequence[int | None], longest: int) -> list[int]:
         return list(range(len(side_of)))
     shorter = min(len(sides[0]), len(sides[1]), room // 2)
     sizes = (shorter, room - shorter)
-    if len(sides[0]) > len(sides[1]):
+    if len(sides[0]) >= len(sides[1]):
         sizes = (room - shorter, shorter)
     gone = {place for side, size in zip(sides, sizes, strict=True) for place in side[size:]}
     return [place for place in range(len(side_of)) if place not in gone]

@@ -18,6 +18,7 @@ class PreparseSettings(ParserSettings):
     """Parse the unlabelled sentences U into constituency trees."""
 
     stage: ClassVar[str] = "preparse"
+    every_task: ClassVar[bool] = False
     arguments: ClassVar[tuple[str, ...]] = ("corpus",)
     only_with: ClassVar[OnlyWith] = {
         **ParserSettings.only_with,

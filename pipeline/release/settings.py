@@ -14,6 +14,8 @@ class ReleaseSettings(Settings):
     """Make a dataset repository of candidates: shards, card, manifest, checksums, licences."""
 
     stage: ClassVar[str] = "release"
+    every_task: ClassVar[bool] = False
+    place_fields: ClassVar[tuple[str, ...]] = ("candidates", "corpus")
     arguments: ClassVar[tuple[str, ...]] = ("candidates",)
     table: ClassVar[str] = "releases"
     only_with: ClassVar[OnlyWith] = {"trees_of": [("trees", (True,))]}

@@ -12,7 +12,6 @@ class ReportSettings(Settings):
     """Write the Markdown and HTML report of a corpus."""
 
     stage: ClassVar[str] = "report"
-    every_task: ClassVar[bool] = False
     arguments: ClassVar[tuple[str, ...]] = ("corpus",)
 
     corpus: Path = Field(description="Corpus folder, e.g. data/genia.")

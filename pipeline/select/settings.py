@@ -35,6 +35,8 @@ class SelectSettings(Settings):
     """Choose candidates by label, length, score, licence, predictors, likeness to L or a condition."""
 
     stage: ClassVar[str] = "select"
+    every_task: ClassVar[bool] = False
+    place_fields: ClassVar[tuple[str, ...]] = ("places",)
     arguments: ClassVar[tuple[str, ...]] = ("places",)
     table: ClassVar[str] = "selections"
     only_with: ClassVar[OnlyWith] = {

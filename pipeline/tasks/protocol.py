@@ -334,7 +334,7 @@ class Task(ABC, Generic[E]):
 
     @abstractmethod
     def labels(self, source: Any) -> AbstractSet[str]:
-        """The labels of a source's instances."""
+        """The labels of a source's instances that candidates are expected to have, too."""
 
     @abstractmethod
     def protected(self, source: Any) -> frozenset[int]:

@@ -32,13 +32,21 @@ from pipeline.core.cards.runs import RunCard
 from pipeline.core.cards.targets import DiagnosedRun, Diagnosis, TargetsFile
 from pipeline.core.claims import Claim, Listed, mark_of
 from pipeline.core.console import say, table
-from pipeline.core.corpus_folder import corpus_around, inputs_in
+from pipeline.core.corpora import RELATIONS
+from pipeline.core.corpus_folder import (
+    corpus_around,
+    inputs_in,
+    require_coordination,
+    task_name,
+)
 from pipeline.core.device import best_device
 from pipeline.core.documents import read_json
 from pipeline.core.draws import annotation_of_draw, read_draw
-from pipeline.core.errors import InputError
+from pipeline.core.errors import InputError, SettingsError
 from pipeline.core.files import folder_lock, sweep, write_json
+from pipeline.core.settings import flag_of
 from pipeline.core.types import Coordination, Sentence, Span
+from pipeline.experiments.diagnose.confusions import find_confusions
 from pipeline.experiments.diagnose.settings import DiagnoseSettings
 from pipeline.generate.structures import structure_in
 from pipeline.generate.targets import FORMAT
@@ -48,6 +56,10 @@ from pipeline.train.run_folder import earlier_run
 from pipeline.train.settings import TrainSettings
 
 TARGETS = "targets.json"
+
+_OF_COORDINATION = ("folds", "smoothing", "candidates", "resume")
+_OF_RELATIONS = ("cells", "least_errors", "threads")
+"""Options that one task alone has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +76,8 @@ class JudgedStructure:
 def run(settings: DiagnoseSettings) -> None:
     """Train a predictor for each fold, judge the fold by it, write ``targets.json`` and print a table.
 
+    Of relations the run's own predictor is judged, on dev (``confusions``).
+
     A fold whose predictor is finished and current is not trained again.
 
     Raises:
@@ -79,6 +93,16 @@ def run(settings: DiagnoseSettings) -> None:
             "no corpus folder around this run", path=settings.run,
             remedy="name a run that lies where `conjoin train` wrote it",
         )  # fmt: skip
+    of_relations = task_name(corpus) == RELATIONS
+    for name in _OF_COORDINATION if of_relations else _OF_RELATIONS:
+        if getattr(settings, name) != DiagnoseSettings.model_fields[name].default:
+            raise SettingsError(
+                f"a corpus of {task_name(corpus)} has no --{flag_of(name)}: leave it out"
+            )
+    if of_relations:
+        find_confusions(settings, card, corpus)
+        return
+    require_coordination(corpus, "diagnose")
     draw = str(card.get("draw", card["labelled"]))
     labelled, _ = read_draw(corpus, card["seed"], draw)
     if not any(each.is_evaluable for sentence in labelled for each in sentence.coordinations):

@@ -5,13 +5,11 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from pipeline.core.settings import (
-    Settings,
-)
+from pipeline.core.settings import MOST_THREADS, Settings
 
 
 class DiagnoseSettings(Settings):
-    """Find where a run's predictor fails, by held-out folds of L: targets for generate."""
+    """Find where a run's predictor fails: by held-out folds of L, or of relations on dev."""
 
     stage: ClassVar[str] = "diagnose"
     arguments: ClassVar[tuple[str, ...]] = ("run",)
@@ -31,6 +29,14 @@ class DiagnoseSettings(Settings):
     )
     out: Path | None = Field(
         None,
-        description="Folder for targets.json and the folds; unset: CORPUS/diagnosis/SYSTEM-L-SEED.",
+        description="Folder for targets.json and the folds, or confusions.json; unset: "
+        "CORPUS/diagnosis/SYSTEM-L-SEED.",
+    )
+    cells: int = Field(5, ge=1, description="relations: confusions to print and write.")
+    least_errors: int = Field(
+        3, ge=1, description="relations: fewest errors of a confusion that is one of these."
+    )
+    threads: int = Field(
+        1, ge=1, le=MOST_THREADS, description="relations: CPU threads; else the run's own."
     )
     resume: bool = Field(True, description="Go on with folds that were interrupted.")

@@ -13,6 +13,7 @@ class BrowseSettings(PlaceSettings):
     """Read a corpus in a local web page, or write a sample of it as one file."""
 
     stage: ClassVar[str] = "browse"
+    every_task: ClassVar[bool] = False
     only_with: ClassVar[OnlyWith] = {
         "scored": [("predictor", ())],
         **only_for(("sample", "own_use"), ("export", ())),

@@ -21,6 +21,7 @@ class ExportSettings(PlaceSettings):
     """Write a corpus, or a treebank that was ingested, for other tools: brackets, CoNLL-U, spaCy and more."""
 
     stage: ClassVar[str] = "export"
+    every_task: ClassVar[bool] = False
     only_with: ClassVar[OnlyWith] = {
         "seed": [("labelled", ())],
         **only_for(("trees", "trees_of", "corpus"), ("format", ("ptb",))),

@@ -12,6 +12,8 @@ class MergeSettings(Settings):
     """Unite corpora into one folder of candidates, without duplicates."""
 
     stage: ClassVar[str] = "merge"
+    every_task: ClassVar[bool] = False
+    place_fields: ClassVar[tuple[str, ...]] = ("places",)
     arguments: ClassVar[tuple[str, ...]] = ("places",)
     corpus_field: ClassVar[str] = "out"
 

@@ -12,6 +12,7 @@ class StatsSettings(PlaceSettings):
     """Count a corpus by label, coordinator, length, reason and score."""
 
     stage: ClassVar[str] = "stats"
+    every_task: ClassVar[bool] = False
 
     reference: Path | None = Field(
         None,

@@ -6,6 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from pipeline.core.pairs import Pair
+from pipeline.tasks.relations.examples import example_of
+from pipeline.tasks.relations.model import RelationModel
+
 Matrix = npt.NDArray[np.int64]
 """How often a pair of a sense (row) was taken for a sense (column), ``[senses, senses]``."""
 
@@ -47,6 +51,13 @@ def confusions(
             if sense in place:
                 counts[place[sense], place[sense if said in own else said]] += 1
     return counts
+
+
+def matrix_of(model: RelationModel, pairs: Sequence[Pair]) -> Matrix:
+    """The matrix of what a model says of some pairs, by its senses."""
+    answers = model.answers([example_of(pair) for pair in pairs])
+    predicted = [answer.example.senses[0] if answer else None for answer in answers]
+    return confusions([pair.senses for pair in pairs], predicted, model.senses)
 
 
 def largest(

@@ -190,7 +190,7 @@ class RelationModel(Model[PairExample]):
     def distributions(
         self, examples: Sequence[PairExample], batch_tokens: int = BATCH_TOKENS
     ) -> Iterator[tuple[int, Tensor]]:
-        """Yield ``(example, log-probabilities [senses])``, short ones first, of all whose arguments have words."""
+        """Yield ``(example, log-probabilities [senses])``, short pairs first, where both sides have words."""
         asked = [index for index, each in enumerate(examples) if all(each.sides)]
         encoded = self.pairs.encode([examples[index].sides for index in asked])
         with evaluating(self), torch.inference_mode():

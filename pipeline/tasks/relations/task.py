@@ -72,8 +72,8 @@ class RelationTask(Task[PairExample]):
         return Learnable(learned, measured, tally, notes)
 
     def labels(self, source: Pair) -> AbstractSet[str]:
-        """Its senses."""
-        return set(source.senses)
+        """None: candidates are made of confused senses alone."""
+        return frozenset()
 
     def protected(self, source: Pair) -> frozenset[int]:
         """No word says where the answer is."""

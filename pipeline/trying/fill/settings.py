@@ -16,6 +16,7 @@ class FillSettings(DecodingSettings):
     """Coordinate a span of one sentence and print the result with brackets."""
 
     stage: ClassVar[str] = "fill"
+    every_task: ClassVar[bool] = False
     arguments: ClassVar[tuple[str, ...]] = ("sentence",)
 
     sentence: str = Field(description="The sentence, as ordinary text.")
