@@ -8,10 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from chat_model import chat_model
+from confused import SENSES, build
 from served_stub import Body, Reply, chat, serving
 
 from pipeline.cli import app
@@ -30,41 +30,13 @@ from pipeline.tasks.relations.synthesize.settings import SynthesizeSettings
 from pipeline.tasks.relations.synthesize.stage import default_out, run
 from pipeline.world.causes import sense_of
 
-SENSES = ("expansion.conjunction", "contingency.cause", "comparison.concession")
-WORDS = ("old", "small", "dog", "harbor", "lamp", "man", "near", "saw", "yesterday")
 MODEL = "gpt"
-
-
-def pair(number: int, split: str, kind: str = "implicit") -> Pair:
-    draw = np.random.default_rng(number)
-    first, second = (tuple(draw.choice(WORDS, size=draw.integers(2, 6)).tolist()) for _ in "12")
-    senses = (SENSES[number % 3],)
-    if kind == "explicit" and number % 10 == 0:
-        senses = (*senses, SENSES[(number + 1) % 3])
-    return Pair(f"toy/{number:03d}", f"d{number // 20}", split, " ".join(first), " ".join(second), first,
-                second, senses, kind, "but" if kind == "explicit" else None, False, "CC-BY-4.0")  # fmt: skip
 
 
 @pytest.fixture
 def corpus(tmp_path: Path, tiny_bert: Path) -> Path:
-    """24 pairs in L, 12 to validate, 60 of dev, 90 explicit ones; and a run whose model was never trained."""
-    folder = tmp_path / "toy"
-    pairs = [pair(n, "train" if n < 36 else "dev") for n in range(96)]
-    pairs += [pair(n, "train", "explicit") for n in range(96, 186)]
-    write_pairs(folder, pairs)
-    ids = [each.pair_id for each in pairs]
-    draw = {"labelled": ids[:24], "validation": ids[24:36]}
-    write_json(folder / "draws/seed-0/24.json", draw)
-    files = [folder / RELATIONS_FILE, folder / "draws/seed-0/24.json"]
-    facts = {file.relative_to(folder).as_posix(): FileFacts.of(file) for file in files}
-    ingest_output(folder).finish(facts, {"task": "relations", "senses": list(SENSES)})
-    (folder / "models").mkdir()
-    (folder / "models/bert").symlink_to(tiny_bert)
-    place = folder / "runs/baseline/24/seed-0"
-    RelationModel.create(str(tiny_bert), SENSES, seed=4).save(place / "predictor")
-    write_json(place / "run.json", {"system": "baseline", "mode": "baseline", "labelled": 24, "seed": 0,
-                                    "draw": "24", "annotation": []})  # fmt: skip
-    return folder
+    """A corpus, and a run whose model was never trained."""
+    return build(tmp_path / "toy", tiny_bert)
 
 
 def settings(corpus: Path, **given: Any) -> SynthesizeSettings:

@@ -15,10 +15,10 @@ from pipeline.core.errors import InputError
 from pipeline.core.files import sha256_of
 from pipeline.executor.launch import threads_of_torch
 from pipeline.models.loading import identity
-from pipeline.tasks.relations.confusions import Confusion, confusions, largest
+from pipeline.tasks.relations.confusions import Confusion, largest, matrix_of
 from pipeline.tasks.relations.examples import example_of
 from pipeline.tasks.relations.model import RelationModel
-from pipeline.tasks.relations.pairs import Pair, known_pairs, part_of_pairs, senses_of
+from pipeline.tasks.relations.pairs import Pair, part_of_pairs
 from pipeline.tasks.relations.synthesize.settings import SynthesizeSettings
 from pipeline.tasks.relations.task import RelationTask
 
@@ -104,12 +104,10 @@ def confused(settings: SynthesizeSettings) -> Confused:
     draw = str(card.get("draw", card["labelled"]))
     labelled, _ = task.draw(settings.corpus, card["seed"], draw)
     predictor = task.load(folder / _PREDICTOR)
-    senses, dev = senses_of(settings.corpus), known_pairs(settings.corpus, {DEV})
+    dev = task.evaluation.instances(settings.corpus, DEV, None)
     with threads_of_torch(settings.threads):
-        predictor.to(best_device())
-        said = said_by(predictor, dev)
-    matrix = confusions([pair.senses for pair in dev], said, senses)
-    cells = largest(matrix, senses, settings.k, settings.least_errors)
+        matrix = matrix_of(predictor.to(best_device()), dev)
+    cells = largest(matrix, predictor.senses, settings.k, settings.least_errors)
     if not cells:
         raise InputError(
             f"its model takes no relation for another in {settings.least_errors} or more of the "
