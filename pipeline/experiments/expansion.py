@@ -102,7 +102,10 @@ def _flow(value: Any) -> str:
 
 def _description(experiment: Experiment, corpus: str, path: Path) -> CorpusDescription:
     """What the reader of a corpus reads."""
-    given = {"reader": corpus, "source": Path("data/raw", corpus)}
+    given: dict[str, Any] = {"source": Path("data/raw", corpus), "out": Path("data", corpus)}
+    entry = table_of(experiment.params, "ingest", path).get(corpus)
+    if not (isinstance(entry, Mapping) and entry.get("reader")):
+        given["reader"] = corpus
     settings = IngestSettings.from_document(given, experiment.params, path)
     return CORPORA[settings.reader]
 
