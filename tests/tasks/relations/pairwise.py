@@ -1,7 +1,7 @@
-"""A corpus of relations that is learned in seconds, and documents in the PDTB's form."""
+"""A corpus of relations that is learned in seconds."""
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -103,29 +103,3 @@ def settings(corpus: Path, **given: Any) -> TrainSettings:
         "warm_steps": 20, "eval_every": 10, "learning_rate": 0.02, "delta": 0.4, "encoder_dropout": 0.0,
     }  # fmt: skip
     return TrainSettings(**usual | given)
-
-
-def pipes(**columns: Any) -> str:
-    """A line of 34 columns: of kind, connective, sense and so on as given, the others empty."""
-    place = {
-        "kind": 0,
-        "connective_at": 1,
-        "connective": 7,
-        "sense": 8,
-        "sense_b": 9,
-        "arg1": 14,
-        "arg2": 20,
-    }
-    found = [""] * 34
-    for name, value in columns.items():
-        found[place[name]] = value
-    return "|".join(found)
-
-
-def write_documents(folder: Path, documents: Mapping[str, tuple[str, Sequence[str]]]) -> Path:
-    """Documents by path below ``gold`` and ``raw``: text and lines."""
-    for path, (text, lines) in documents.items():
-        for kind, content in (("gold", "".join(f"{line}\n" for line in lines)), ("raw", text)):
-            (folder / kind / path).parent.mkdir(parents=True, exist_ok=True)
-            (folder / kind / path).write_text(content)
-    return folder
