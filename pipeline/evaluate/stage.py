@@ -20,6 +20,7 @@ from pipeline.core.cards.evaluation import ComparisonRow, MetricsDocument, Summa
 from pipeline.core.cards.runs import RunCard
 from pipeline.core.comparison import Comparison, Counts, compare_all, documents_of
 from pipeline.core.console import in_one_piece, say, table, track
+from pipeline.core.corpora import COORDINATION
 from pipeline.core.corpus_folder import corpus_name
 from pipeline.core.device import best_device
 from pipeline.core.documents import read_json
@@ -97,6 +98,8 @@ def run(settings: EvaluateSettings) -> None:
     kept.remove_others()
     with in_one_piece("compare systems"):
         metrics = _metrics(settings, task.evaluation, instances, scored)
+        if task.name != COORDINATION:
+            metrics["task"] = task.name
     write_json(out / "metrics.json", metrics)
     _tell(metrics, task.evaluation)
 

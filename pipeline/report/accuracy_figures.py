@@ -26,8 +26,8 @@ class Mark:
     seeds: Sequence[float] = ()
 
 
-def accuracy_dots(block: Sequence[Result], name: str = "") -> list[Panel]:
-    """Overall accuracy of each system at one |L|: mean, standard deviation, and each seed.
+def accuracy_dots(block: Sequence[Result], name: str = "", figure: str = "accuracy") -> list[Panel]:
+    """The overall ``figure`` of each system at one |L|: mean, standard deviation, and each seed.
 
     A ``name``, here and below, is the picture's, where the page may show the same twice.
     """
@@ -35,8 +35,9 @@ def accuracy_dots(block: Sequence[Result], name: str = "") -> list[Panel]:
     if not marks:
         return []
     alt = "; ".join(f"{short_name(m.system)} {m.value:.1f} %" for m in marks)
-    svg = _rows(marks, [r.system for r in block], "{:.1f}", "accuracy, %", name=name)
-    return [Panel("Accuracy, mean ± sd; small: single seeds", f"overall accuracy: {alt}", svg)]
+    svg = _rows(marks, [r.system for r in block], "{:.1f}", f"{figure}, %", name=name)
+    title = f"{figure[:1].upper()}{figure[1:]}, mean ± sd; small: single seeds"
+    return [Panel(title, f"overall {figure}: {alt}", svg)]
 
 
 def gain_dots(gains: Mapping[System, Comparison], name: str = "") -> list[Panel]:
@@ -131,7 +132,9 @@ def accuracy_over_sizes(metrics: Metrics) -> list[Panel]:
         for result in metrics.results:
             if result.system == system and (mark := accuracy_mark(result)):
                 marks.setdefault(system, {})[result.labelled] = mark
-    return _over_sizes(metrics, marks, "Accuracy, mean ± sd", "accuracy, %", "{:.1f} %")
+    figure = metrics.words.name
+    title = f"{figure[:1].upper()}{figure[1:]}, mean ± sd"
+    return _over_sizes(metrics, marks, title, f"{figure}, %", "{:.1f} %")
 
 
 def gain_over_sizes(metrics: Metrics) -> list[Panel]:
@@ -167,7 +170,7 @@ def _over_sizes(
         for system, found in marks.items()
     )
     svg = _lines(metrics, marks, y_label, zero=zero, name=name)
-    return [Panel(title, f"{title}, over labelled sentences: {alt}", svg)]
+    return [Panel(title, f"{title}, over labelled {metrics.words.unit}s: {alt}", svg)]
 
 
 def _lines(metrics: Metrics, marks: _Marks, y_label: str, *, zero: bool, name: str) -> str:
@@ -193,7 +196,7 @@ def _lines(metrics: Metrics, marks: _Marks, y_label: str, *, zero: bool, name: s
                 linestyle=key.style, zorder=3 if system != metrics.baseline else 2,
             )  # fmt: skip
             ends.append((key, values[-1]))
-        dress(axes, "labelled sentences, |L|", y_label)
+        dress(axes, f"labelled {metrics.words.unit}s, |L|", y_label)
         axes.set_xticks([log2(size) for size in sizes], _names(metrics))
         margin = step * (len(marks) / 2 + 1)
         axes.set_xlim(first - margin, last + margin)

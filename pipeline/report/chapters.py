@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pipeline.core.corpora import COORDINATION
 from pipeline.core.runs import Run
 from pipeline.report import accuracy_figures as figures
 from pipeline.report import audit as audits
@@ -23,7 +24,6 @@ from pipeline.report.findings import findings
 from pipeline.report.language_models import LanguageModel, model_tables, unkept
 from pipeline.report.markdown import Table
 from pipeline.report.paper_tables import (
-    DEFINITIONS,
     ablation_table,
     accuracy_table,
     criteria_table,
@@ -70,7 +70,8 @@ def accuracy(found: ReportMaterial) -> Iterator[Part]:
     """The findings, Table 2, and accuracies, gains and their intervals as a picture."""
     metrics, block = found.metrics, found.metrics.block(found.size)
     gains = metrics.gains(block)
-    panels = [*figures.accuracy_dots(block), *figures.gain_dots(gains)]
+    name = found.metrics.words.name
+    panels = [*figures.accuracy_dots(block, figure=name), *figures.gain_dots(gains)]
     words = [Fact("findings.paragraph", found=findings(metrics, found.runs))]
     yield _of(accuracy_table(metrics, found.size), panels, name="accuracy", words=words)
     if not gains and any(result.system.has_candidates for result in block):
@@ -97,9 +98,9 @@ def sizes(found: ReportMaterial) -> Iterator[Part]:
         note = Fact("notes.one_size", systems=single) if single and panels else None
         yield _of(table, panels, note=note, name="figure-4")
         if not panels:
-            yield Fact("missing.curves")
+            yield Fact("missing.curves", unit=metrics.words.unit)
     else:
-        yield Fact("missing.sizes", size=metrics.label(found.size))
+        yield Fact("missing.sizes", size=metrics.label(found.size), unit=metrics.words.unit)
 
 
 def comparisons(found: ReportMaterial) -> Iterator[Part]:
@@ -113,8 +114,10 @@ def comparisons(found: ReportMaterial) -> Iterator[Part]:
 
 def criteria(found: ReportMaterial) -> Iterator[Part]:
     """The field's four criteria."""
+    if not found.metrics.words.criteria:
+        return
     table = criteria_table(found.metrics, found.size)
-    yield Section(table.title, tables=[table], named=list(DEFINITIONS.items()))
+    yield Section(table.title, tables=[table], named=list(found.metrics.words.criteria.items()))
 
 
 def training(found: ReportMaterial) -> Iterator[Part]:
@@ -198,7 +201,9 @@ def times(found: ReportMaterial) -> Iterator[Part]:
 
 def counts(found: ReportMaterial) -> Iterator[Part]:
     """Counts of the corpus and of generation, the settings, and all runs."""
-    for table in (provenance.corpus_table(found.corpus), provenance.generation_table(found.corpus)):
+    own = found.metrics.task == COORDINATION
+    generation = provenance.generation_table(found.corpus) if own else None
+    for table in (provenance.corpus_table(found.corpus), generation):
         if table:
             yield _of(table)
     if chosen := provenance.selections(found.corpus):
@@ -207,7 +212,7 @@ def counts(found: ReportMaterial) -> Iterator[Part]:
         yield Section("How it was made", named=made)
     if runs := provenance.runs_table(found.runs):
         yield Section(runs.title, tables=[runs])
-    for name in ("ingest.json", "preparse.json"):
+    for name in ("ingest.json", "preparse.json") if own else ("ingest.json",):
         if not (found.corpus / name).is_file():
             yield Fact("missing.card", file=name)
 

@@ -38,6 +38,7 @@ def caveat(metrics: Metrics) -> Fact | None:
     return Fact(
         "comparisons.caveat",
         resampled=metrics.resampled,
+        name=metrics.words.name,
         by_t=many >= ENOUGH,
         few=(few, many if many < _FEW else few) if few < _FEW else None,
         judged=judged,
@@ -64,11 +65,11 @@ def comparisons_table(metrics: Metrics) -> Table | None:
         return None
     return Table(
         "More than noise?",
-        ("|L|", "Model", "Against", "Accuracy", "the other’s", "Difference", "95 % interval",
+        ("|L|", "Model", "Against", metrics.words.title, "the other’s", "Difference", "95 % interval",
          "t-interval", "verdict", "seed by seed"),
         tuple(rows),
         names=3,
-        note=Fact("notes.comparisons"),
+        note=Fact("notes.comparisons", title=metrics.words.title),
     )  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from pipeline.core.comparison import Comparison
 from pipeline.core.runs import Run, System
+from pipeline.report.figure_words import FigureWords
 from pipeline.report.results import (
     Metrics,
     Result,
@@ -59,6 +60,7 @@ class Findings:
     Attributes:
         size: that |L|, as it is called within a sentence.
         split: what was tested on.
+        words: what its figures are called.
         scored: the number of systems that were.
         baseline: its result; None without one.
         best: the system with generation that finds most; None where there is none.
@@ -71,6 +73,7 @@ class Findings:
 
     size: str
     split: str
+    words: FigureWords
     scored: int
     baseline: Result | None
     best: Standing | None = None
@@ -91,7 +94,7 @@ def findings(metrics: Metrics, runs: Iterable[Run] = ()) -> Findings:
     size = metrics.main
     known = [r for r in metrics.block(size) if r.mean["overall"] is not None]
     baseline = next((r for r in known if r.system == metrics.baseline), None)
-    about = metrics.phrase(size), metrics.split, len(known), baseline
+    about = metrics.phrase(size), metrics.split, metrics.words, len(known), baseline
     generated = [r for r in known if generates(r.system)]
     if not generated:
         return Findings(*about)

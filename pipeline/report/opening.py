@@ -108,16 +108,21 @@ def _kind(gain: Comparison) -> str:
     return FEW if len(gain.seeds) < ENOUGH else UNCLEAR
 
 
-def headline(found: Sequence[Headline]) -> Fact:
+def headline(found: Sequence[Headline], unit: str = "sentence") -> Fact:
     """All answers in one sentence.
 
     As: At equal annotation, generation helps with 50 labelled sentences and shows no gain with 250.
+
+    Args:
+        found: the answers.
+        unit: what L has.
     """
     groups = [(kind, [v for v in found if v.kind == kind]) for kind in KINDS]
     return Fact(
         "opening.headline",
         groups=[(kind, verdicts) for kind, verdicts in groups if verdicts],
         compared=any(verdict.against and verdict.best for verdict in found),
+        unit=unit,
     )
 
 
@@ -156,4 +161,6 @@ def opening_panels(metrics: Metrics, found: Sequence[Headline]) -> list[Panel]:
         return chosen_gains_over_sizes(metrics, chosen)
     rivals = {verdict.against.system for verdict in found if verdict.against}
     block = [r for r in metrics.results if r.system in {*chosen, *rivals}]
-    return gain_dots(metrics.gains(block), "opening") or accuracy_dots(block, "opening")
+    return gain_dots(metrics.gains(block), "opening") or accuracy_dots(
+        block, "opening", metrics.words.name
+    )

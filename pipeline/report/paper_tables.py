@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from pipeline.core.comparison import Comparison
+from pipeline.core.corpora import COORDINATION
 from pipeline.core.markdown import percent, points
 from pipeline.core.runs import System
-from pipeline.core.types import CRITERIA
 from pipeline.report.comparisons import interval
 from pipeline.report.markdown import Table, TableRow
 from pipeline.report.prose import Fact
@@ -18,15 +18,6 @@ from pipeline.report.results import (
     system_key,
     variation_name,
 )
-
-DEFINITIONS = {
-    "whole": "the first word of the first conjunct and the last word of the last are right: "
-    "the outer boundary, the paper's accuracy",
-    "outer": "the first and the last conjunct are exactly right",
-    "inner": "the two conjuncts next to the coordinator are exactly right",
-    "exact": "all conjuncts are exactly right",
-}
-"""The four criteria of the field, in words."""
 
 _GAIN = ("Gain", "95 % interval")
 ANNOTATED = "annotated"
@@ -51,12 +42,13 @@ def accuracy_table(metrics: Metrics, labelled: int) -> Table:
         for row, result in zip(_rows(shown, short_name, values), shown, strict=True)
     ]
     return Table(
-        f"Accuracy (%) on {metrics.split}, {metrics.phrase(labelled)}",
+        f"{metrics.words.title} (%) on {metrics.split}, {metrics.phrase(labelled)}",
         (ANNOTATED, "Model", heads[0].capitalize(), *(_GAIN if gains else ()), *heads[1:], "seeds"),
         tuple(_annotated(rows, shown)),
         names=2,
         note=Fact(
             "notes.accuracy",
+            measured=metrics.words.measured,
             rest=metrics.rest,
             rivals=_rivals(metrics, shown) if gains else [],
             resampled=metrics.resampled,
@@ -125,7 +117,7 @@ def ablation_table(metrics: Metrics, labelled: int) -> Table | None:
         rows.append(TableRow(full.cells, full.best, level=int(nested(result.system))))
     more = (*(("Δ to the full method", _GAIN[1]) if against else ()), *(_GAIN if gains else ()))
     return Table(
-        f"Ablation: overall accuracy (%) on {metrics.split}, {metrics.phrase(labelled)}",
+        f"Ablation: overall {metrics.words.name} (%) on {metrics.split}, {metrics.phrase(labelled)}",
         (ANNOTATED, "Setting", "Overall", *more, "seeds"),
         tuple(_annotated(rows, known)),
         names=2,
@@ -150,7 +142,7 @@ def sizes_table(metrics: Metrics) -> Table | None:
             cells = (metrics.label(size), result.annotated, *full.cells)
             rows.append(TableRow(cells, best, begins=number == 0))
     return Table(
-        f"Overall accuracy (%) on {metrics.split} by number of labelled sentences",
+        f"Overall {metrics.words.name} (%) on {metrics.split} by number of labelled {metrics.words.unit}s",
         ("|L|", ANNOTATED, "Model", "Overall", *(_GAIN if compared else ()), "seeds"),
         tuple(rows),
         names=3,
@@ -159,19 +151,23 @@ def sizes_table(metrics: Metrics) -> Table | None:
 
 
 def criteria_table(metrics: Metrics, labelled: int) -> Table:
-    """The field's four criteria, overall, for every system."""
+    """The field's four criteria, or what a task has in their place, overall, for every system."""
 
     def column(name: str) -> _Value:
         return lambda r: r.criteria[name]
 
-    block = metrics.block(labelled)
-    rows = _rows(block, short_name, [column(c) for c in CRITERIA])
+    block, words = metrics.block(labelled), metrics.words
+    rows = _rows(block, short_name, [column(c) for c in words.criteria])
     return Table(
-        f"Four criteria (%) on {metrics.split}, {metrics.phrase(labelled)}",
-        (ANNOTATED, "Model", *CRITERIA, "seeds"),
+        f"{words.criteria_title} (%) on {metrics.split}, {metrics.phrase(labelled)}",
+        (ANNOTATED, "Model", *words.criteria, "seeds"),
         tuple(_annotated(rows, block)),
         names=2,
-        note=Fact("notes.criteria", instances=metrics.instances["overall"]),
+        note=Fact(
+            "notes.criteria",
+            instances=metrics.instances["overall"],
+            structures=metrics.task == COORDINATION,
+        ),
     )
 
 

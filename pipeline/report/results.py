@@ -11,10 +11,12 @@ from pipeline.core.candidates import HARVESTED
 from pipeline.core.cards.candidates import CandidatesManifest
 from pipeline.core.cards.models import PretrainCard
 from pipeline.core.comparison import Comparison
+from pipeline.core.corpora import COORDINATION
 from pipeline.core.documents import read_json
 from pipeline.core.families import FAMILY_FACTS, family_of, is_model_name, papers_families
 from pipeline.core.runs import ALONE, ANY, ELSE, NO_AUGMENTATION, NO_GENERATOR, TOGETHER, System
-from pipeline.core.types import CATEGORIES, CRITERIA, FURTHER_CATEGORIES, REST
+from pipeline.core.types import CATEGORIES, FURTHER_CATEGORIES, REST
+from pipeline.report.figure_words import FigureWords, words_of
 
 VARIATIONS = {"no-filter": "− filtering", "self-train": "− sync + self-train"}
 """The paper's variations → their row in Table 3; others are this project's own."""
@@ -239,7 +241,7 @@ class Result:
     """One system at one |L|: fractions in [0, 1], or None where undefined, over seeds.
 
     ``mean`` and ``sd`` have the keys ``overall``, ``CATEGORIES`` and further columns; ``criteria`` gives
-    (mean, sd) for each of ``CRITERIA``; ``by_seed`` the overall accuracy of each run. ``level`` is what its
+    (mean, sd) of the task's other figures; ``by_seed`` the overall figure of each run. ``level`` is what its
     row must have in common with others to be compared, and ``annotated`` says it in words.
     """
 
@@ -258,7 +260,7 @@ class Metrics:
     """``evaluation/metrics.json``; ``results`` by |L|, then by level of annotation, in the order of Table 2.
 
     ``comparisons`` are of one level each, ``across`` those of two; ``resampled`` is what their intervals
-    resample beside seeds. ``full`` has every |L| that is all there is to draw.
+    resample beside seeds. ``full`` has every |L| that is all there is to draw. ``task`` is the corpus's.
     """
 
     split: str
@@ -268,6 +270,7 @@ class Metrics:
     across: tuple[Comparison, ...] = ()
     full: frozenset[int] = frozenset()
     resampled: str = "instances"
+    task: str = COORDINATION
 
     @staticmethod
     def parse(document: Mapping[str, Any], systems: Iterable[System] = ()) -> "Metrics":
@@ -282,6 +285,7 @@ class Metrics:
         """
         known = {run["system"]: System.of_row(run) for run in document["runs"]}
         known |= {str(system): system for system in systems}
+        task = document.get("task", COORDINATION)
         scores: dict[tuple[str, int], dict[int, float | None]] = {}
         records: dict[tuple[str, int], dict[int, Annotation]] = {}
         for run in document["runs"]:
@@ -304,7 +308,7 @@ class Metrics:
                 sd=entry["sd"],
                 criteria={
                     name: (entry["criteria"][name]["mean"], entry["criteria"][name]["sd"])
-                    for name in CRITERIA
+                    for name in words_of(task).criteria
                 },
                 by_seed=scores[cell],
                 level=levels[cell],
@@ -334,17 +338,32 @@ class Metrics:
             across=tuple(each for each in every if each.across),
             full=frozenset(e["labelled"] for e in document["summary"] if e.get("draw") == FULL),
             resampled=document.get("resampled", "instances"),
+            task=task,
         )
 
     @property
+    def words(self) -> FigureWords:
+        """What its figures are called."""
+        return words_of(self.task)
+
+    @property
     def columns(self) -> list[str]:
-        """Of tables: overall, those of Table 2, and further ones that have instances."""
+        """Of tables: overall, those of Table 2, and further ones that have instances.
+
+        Of another task: overall, and others by falling size.
+        """
+        if self.task != COORDINATION:
+            others = self.instances.keys() - {"overall"}
+            order = sorted(others, key=lambda name: (-self.instances[name], name))
+            return ["overall", *order]
         further = (name for name in FURTHER_CATEGORIES if self.instances.get(name))
         return ["overall", *CATEGORIES, *further]
 
     @property
     def rest(self) -> float:
         """The share of instances whose label has no column of its own, in [0, 1]."""
+        if self.task != COORDINATION:
+            return 0.0
         every, *named = (self.instances[name] for name in self.columns if name != REST)
         return 1 - sum(named) / every if every else 0.0
 
@@ -379,7 +398,7 @@ class Metrics:
 
     def phrase(self, labelled: int) -> str:
         """|L| as it is called within a sentence."""
-        count = f"{labelled:,} labelled sentence{'' if labelled == 1 else 's'}"
+        count = f"{labelled:,} labelled {self.words.unit}{'' if labelled == 1 else 's'}"
         return f"all {count}" if labelled in self.full else count
 
     def result(self, labelled: int, system: str) -> Result | None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from pipeline.core import console
 from pipeline.core.cards.evaluation import MetricsCard
+from pipeline.core.corpora import COORDINATION
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
 from pipeline.core.files import write_text
@@ -17,6 +18,7 @@ from pipeline.core.runs import System, read_runs
 from pipeline.report.audit import read_audit
 from pipeline.report.chapters import CONTENTS, ReportMaterial
 from pipeline.report.examples import example_lists, generation_lists, place_of, to_hand_on
+from pipeline.report.figure_words import OF_COORDINATION
 from pipeline.report.judgements import HandJudgement, offer_sheet, read_judgements
 from pipeline.report.language_models import model_curves, read_models
 from pipeline.report.next_steps import next_steps
@@ -39,14 +41,18 @@ def run(settings: ReportSettings) -> None:
     answers = verdicts(found.metrics)
     panels = opening_panels(found.metrics, answers)
     opening = Section("Does generation help?", panels=panels, wide=True, name="opening")
+    steps = []
+    if found.metrics.task == COORDINATION:  # whose commands they name
+        steps = next_steps(found.metrics, answers, found.runs, settings.corpus)
     context = {
         "corpus": console.one_line(settings.corpus.resolve().name),  # it need not be UTF-8
         "split": found.metrics.split,
-        "headline": headline(answers),
+        "compared": found.metrics.words.compared,
+        "headline": headline(answers, found.metrics.words.unit),
         "answers": answers,
         "unhelpful": unhelpful(found.metrics, answers),
         "opening": opening,
-        "steps": next_steps(found.metrics, answers, found.runs, settings.corpus),
+        "steps": steps,
         "chapters": chapters,
         "missing": missing,
     }
@@ -56,14 +62,17 @@ def run(settings: ReportSettings) -> None:
         write_text(out / name, text)
     sections = [section for chapter in chapters for section in chapter.sections]
     _write_pictures(out / "pictures", [opening, *sections])
-    _print(answers, found.metrics.split)
+    _print(answers, found.metrics)
     console.say(f"report: {out / 'report.md'}, {out / 'report.html'}")
 
 
 def chapters_of(found: ReportMaterial) -> tuple[list[Chapter], list[Fact]]:
     """The chapters that there are, and what is not there."""
     chapters, missing = [], []
+    own = found.metrics.task == COORDINATION
     for name, make in CONTENTS.items():
+        if name in OF_COORDINATION and not own:
+            continue
         parts = list(make(found))
         sections = [part for part in parts if isinstance(part, Section)]
         missing += [part for part in parts if isinstance(part, Fact)]
@@ -78,6 +87,10 @@ def read_material(settings: ReportSettings) -> ReportMaterial:
     runs, models = read_runs(corpus), read_models(corpus)
     systems = {run.system for run in runs}
     metrics = _metrics(corpus, systems)
+    if metrics.task != COORDINATION:  # whose candidates are no fills
+        return ReportMaterial(
+            corpus, metrics, runs, None, None, models, [], [], settings.seed, [], []
+        )
     audit, no_audit = read_audit(corpus, systems)
     judgements, unjudged = _judgements(settings.judgements)
     examples, unshown = example_lists(
@@ -110,7 +123,7 @@ def _write_pictures(folder: Path, sections: Sequence[Section]) -> None:
             write_text(folder / f"{section.name}.svg", picture(section))
 
 
-def _print(answers: Sequence[Headline], split: str) -> None:
+def _print(answers: Sequence[Headline], metrics: Metrics) -> None:
     """Print what the report opens with: a row for each |L| and level of annotation, then the headline."""
     rows = [
         (
@@ -122,10 +135,10 @@ def _print(answers: Sequence[Headline], split: str) -> None:
         for each in answers
     ]  # fmt: skip
     console.table(
-        str(Fact("opening.figures", split=split)),
+        str(Fact("opening.figures", split=metrics.split, compared=metrics.words.compared)),
         ("|L|", "annotated", "without → with", "gain", "interval"), rows,
     )  # fmt: skip
-    console.say(str(headline(answers)))
+    console.say(str(headline(answers, metrics.words.unit)))
 
 
 def _metrics(corpus: Path, systems: Iterable[System]) -> Metrics:

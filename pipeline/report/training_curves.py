@@ -11,6 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from pipeline.core.corpora import COORDINATION
+from pipeline.core.corpus_folder import task_name
 from pipeline.core.markdown import number, percent
 from pipeline.core.runs import BY_LABEL, BY_LENGTH, Run, System, candidates_at_hand
 from pipeline.report.charts import Line, Panel, Points, key_of, line_chart, mean_of
@@ -102,11 +104,12 @@ def acceptance_table(runs: Sequence[Run], corpus: Path) -> Table | None:
     inspecting = _by_system(run for run in runs if run.mode in _INSPECTING)
     if not inspecting:
         return None
+    fills = task_name(corpus) == COORDINATION  # of other tasks candidates are none
     return Table(
         "Examined and accepted",
         ("Model", "runs", "candidates", "examined", "different", "accepted", "of examined, %",
-         "distinct fills, %", "words per fill"),
-        tuple(_row(system, of, corpus) for system, of in inspecting.items()),
+         *(("distinct fills, %", "words per fill") if fills else ())),
+        tuple(_row(system, of, corpus if fills else None) for system, of in inspecting.items()),
         note=Fact("notes.acceptance", learned_from_l_alone=_learned_from_l_alone(runs)),
     )  # fmt: skip
 
@@ -118,14 +121,20 @@ def _learned_from_l_alone(runs: Sequence[Run]) -> list[tuple[System, int, int]]:
     return [(system, alone[system], counted[system]) for system in sorted(alone, key=system_key)]
 
 
-def _row(system: System, runs: Sequence[Run], corpus: Path) -> TableRow:
+def _row(system: System, runs: Sequence[Run], corpus: Path | None) -> TableRow:
+    """Of a system; with the fills of its candidates where they are some, and lie in ``corpus``."""
     keys = ("candidates", "seen", "distinct", "accepted")
     pool, seen, distinct, accepted = (_sum(runs, key) for key in keys)
+    cells = (
+        short_name(system), f"{len(runs)}", *map(number, (pool, seen, distinct, accepted)),
+        percent(accepted / seen if seen and accepted is not None else None, digits=1),
+    )  # fmt: skip
+    if corpus is None:
+        return TableRow(cells)
     folders = sorted({folder for run in runs if (folder := candidates_at_hand(run, corpus))})
     fills = fill_statistics(folders)
     return TableRow((
-        short_name(system), f"{len(runs)}", *map(number, (pool, seen, distinct, accepted)),
-        percent(accepted / seen if seen and accepted is not None else None, digits=1),
+        *cells,
         percent(fills.distinct / fills.candidates if fills.candidates else None, digits=1),
         number(fills.fill_words if fills.candidates else None),
     ))  # fmt: skip

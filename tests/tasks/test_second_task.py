@@ -74,6 +74,7 @@ def settings(corpus: Path, **given: Any) -> TrainSettings:
         "labelled": "30",
         "steps": 40,
         "warm_steps": 20,
+        **{name: TrainSettings.model_fields[name].default for name in ("mlp_hidden", "dropout")},
     }
     return tiny.settings(corpus, **usual | given)
 
@@ -116,7 +117,7 @@ def test_resuming_is_the_same_run(corpus: Path) -> None:
     assert np.isfinite(read_json(corpus / "one/run.json")["best_validation_loss"])
 
 
-@pytest.mark.parametrize("command", ["generate", "harvest", "audit", "report"])
+@pytest.mark.parametrize("command", ["generate", "harvest", "audit", "preparse"])
 def test_what_is_for_coordination_alone_refuses_the_corpus(
     corpus: Path, command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -7,21 +7,9 @@ from typing_extensions import TypedDict
 
 from pipeline.core.cards.parts import CountOf, PartForm, Share, with_keys
 from pipeline.core.cards.runs import ShownAs
+from pipeline.core.corpora import COORDINATION
 from pipeline.core.documents import Count, Number, PlaceName
 from pipeline.core.types import CATEGORIES, CRITERIA
-
-
-def _by_category(value: dict[str, Any]) -> dict[str, Any]:
-    return with_keys(value, ("overall", *CATEGORIES))
-
-
-def _by_criterion(value: dict[str, Any]) -> dict[str, Any]:
-    return with_keys(value, CRITERIA)
-
-
-Figures = Annotated[dict[str, Share], AfterValidator(_by_category)]
-"""Accuracies by category, and of all."""
-
 
 Combined = Literal["alone", "else", "together"]
 """How a system uses a parser (``core/runs.py``)."""
@@ -45,13 +33,17 @@ def _with_overall(value: dict[str, Any]) -> dict[str, Any]:
     return with_keys(value, ("overall",))
 
 
+Figures = Annotated[dict[str, Share], AfterValidator(_with_overall)]
+"""Figures by column, and of all."""
+
+
 class EvaluatedRun(SystemRow):
     """A run, or a parser's row of one draw; earlier versions did not write ``annotation``."""
 
     labelled: Count
     seed: Count
     draw: NotRequired[str | Count]
-    accuracy: Annotated[dict[str, Share], AfterValidator(_with_overall)]
+    accuracy: Figures
     criteria: NotRequired[dict[str, Share]]
     annotation: NotRequired[list[PartForm]]
     validation_accuracy: NotRequired[Share]
@@ -85,7 +77,7 @@ class SummaryRow(TypedDict):
     annotated: NotRequired[str]
     mean: Figures
     sd: Figures
-    criteria: Annotated[dict[str, MeanAndSd], AfterValidator(_by_criterion)]
+    criteria: dict[str, MeanAndSd]
 
 
 class ComparisonRow(TypedDict):
@@ -105,12 +97,14 @@ class ComparisonRow(TypedDict):
 class MetricsDocument(TypedDict):
     """The document without what its parts say of one another.
 
-    Earlier versions did not write ``across``, ``corpus``, ``resampled``.
+    Earlier versions did not write ``across``, ``corpus``, ``resampled``. ``task`` is of a corpus of another
+    task than coordination, whose figures are by category.
     """
 
     split: str
+    task: NotRequired[str]
     corpus: NotRequired[PlaceName]
-    instances: Annotated[CountOf, AfterValidator(_by_category)]
+    instances: Annotated[CountOf, AfterValidator(_with_overall)]
     resampled: NotRequired[Literal["instances", "documents"]]
     runs: list[EvaluatedRun]
     summary: list[SummaryRow]
@@ -121,7 +115,13 @@ class MetricsDocument(TypedDict):
 _COMPARED = ("system", "against")
 
 
-def _of_its_runs(value: dict[str, Any]) -> dict[str, Any]:
+def _whole(value: dict[str, Any]) -> dict[str, Any]:
+    if value.get("task", COORDINATION) == COORDINATION:
+        for row in value["summary"]:
+            for name in ("mean", "sd"):
+                with_keys(row[name], tuple(CATEGORIES))
+            with_keys(row["criteria"], CRITERIA)
+        with_keys(value["instances"], tuple(CATEGORIES))
     runs = {(run["system"], run["labelled"]) for run in value["runs"]}
     systems = {system for system, _ in runs}
     if not {(each["system"], each["labelled"]) for each in value["summary"]} <= runs:
@@ -132,5 +132,5 @@ def _of_its_runs(value: dict[str, Any]) -> dict[str, Any]:
     return value
 
 
-MetricsCard = Annotated[MetricsDocument, AfterValidator(_of_its_runs)]
+MetricsCard = Annotated[MetricsDocument, AfterValidator(_whole)]
 """``evaluation/metrics.json``, which ``evaluate`` writes."""

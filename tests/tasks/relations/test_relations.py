@@ -19,6 +19,8 @@ from pipeline.core.files import sha256_of
 from pipeline.evaluate import stage as evaluate
 from pipeline.evaluate.settings import EvaluateSettings
 from pipeline.models.pairs import kept_places
+from pipeline.report import stage as report
+from pipeline.report.settings import ReportSettings
 from pipeline.tasks.coordination.model import CoordinationPredictor
 from pipeline.tasks.known import task_of
 from pipeline.tasks.relations.evaluation import RelationEvaluation
@@ -67,6 +69,7 @@ def test_it_learns_filters_and_is_evaluated(tmp_path: Path) -> None:
     best = max(row["accuracy"]["overall"] for row in metrics["runs"])
     assert best > 0.6
     assert {one["system"] for one in metrics["comparisons"]} == {"filter", "no-filter"}
+    _is_reported(corpus)
     card = read_json(corpus / "runs/baseline/36/seed-0/run.json")
     assert card["annotation"][0] | {"corpus": "", "draw": ""} == {
         "corpus": "", "part": "labelled", "draw": "", "sentences": 36, "pairs": 36,
@@ -75,6 +78,29 @@ def test_it_learns_filters_and_is_evaluated(tmp_path: Path) -> None:
     assert not {"dropout", "mlp_hidden", "brackets", "labels"} & set(card["settings"])
     assert card["settings"]["warm_up"] == 0.1
     assert card["settings"]["logit_adjustment"] == 0
+
+
+def _is_reported(corpus: Path) -> None:
+    """Figures by sense and gains; nothing of fills, boundaries or sentences, and no next step with those."""
+    report.run(ReportSettings(corpus=corpus))
+    text = (corpus / "report/report.md").read_text()
+    (table,) = [line for line in text.splitlines() if "| Overall (61) |" in line]
+    columns = [cell.strip() for cell in table.strip("|").split("|")]
+    others = ["micro-F1 (61)", f"{A} (31)", f"{B} (21)", f"{C} (10)"]
+    assert [name for name in columns if name in others] == others
+    assert "Gain" in columns
+    assert "36 labelled pairs" in text
+    assert "strict macro-F1" in text
+    for word in (
+        "boundar",
+        "coordinat",
+        "fill",
+        "conjunct",
+        "audit",
+        "ccuracy (%)",
+        "labelled sentence",
+    ):
+        assert word not in text, word
 
 
 def test_without_weight_synthetic_rows_change_nothing(tmp_path: Path) -> None:

@@ -1,0 +1,77 @@
+"""What a report calls the figure of its corpus's task, and what is of no task but coordination."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from pipeline.core.corpora import COORDINATION, RELATIONS
+
+
+@dataclass(frozen=True, slots=True)
+class FigureWords:
+    """The words of a task.
+
+    Attributes:
+        title: of tables of figures: ``Accuracy``.
+        name: of the first figure, within a sentence.
+        reaches: what a system does: ``finds 80.1 % of the outer boundaries``, the figure in between.
+        measured: what tables have, for the note below.
+        compared: the same of the opening's picture.
+        unit: what L has, in the singular.
+        criteria: other figures, with what each is.
+        criteria_title: of their table.
+    """
+
+    title: str
+    name: str
+    reaches: tuple[str, str]
+    measured: str
+    compared: str
+    unit: str
+    criteria: Mapping[str, str] = field(default_factory=dict)
+    criteria_title: str = ""
+
+
+_WORDS = {
+    COORDINATION: FigureWords(
+        title="Accuracy",
+        name="accuracy",
+        reaches=("finds", "of the outer boundaries"),
+        measured="Outer boundary per coordinator",
+        compared="Outer boundaries found",
+        unit="sentence",
+        criteria={
+            "whole": "the first word of the first conjunct and the last word of the last are right: "
+            "the outer boundary, the paper's accuracy",
+            "outer": "the first and the last conjunct are exactly right",
+            "inner": "the two conjuncts next to the coordinator are exactly right",
+            "exact": "all conjuncts are exactly right",
+        },
+        criteria_title="Four criteria",
+    ),
+    RELATIONS: FigureWords(
+        title="F1",
+        name="macro-F1",
+        reaches=("reaches", "macro-F1"),
+        measured="F1 of each sense; overall: macro-F1, its mean over senses",
+        compared="Macro-F1 over senses",
+        unit="pair",
+        criteria={
+            "strict macro-F1": "macro-F1 where a prediction is right for that sense alone which it names",
+            "strict micro-F1": "the share of senses of pairs that are predicted, of the same",
+        },
+        criteria_title="Strict figures",
+    ),
+}
+_OTHER = FigureWords(
+    "Figures", "the figure", ("reaches", ""), "Figures of the task", "Figures", "source"
+)
+
+OF_COORDINATION = frozenset(
+    {"Annotations", "Filter", "Generated", "Accepted, rejected", "The paper"}
+)
+"""Chapters that are about fills, or about the paper's tables."""
+
+
+def words_of(task: str) -> FigureWords:
+    """The words of a task, or those of any."""
+    return _WORDS.get(task, _OTHER)
