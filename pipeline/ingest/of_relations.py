@@ -13,11 +13,11 @@ from pipeline.core.pairs import IMPLICIT, PAIRS, Pair, pair_row
 from pipeline.core.tally import Tally
 from pipeline.core.types import SPLITS, USUAL_SPLITS
 from pipeline.ingest.readers import PAIR_READERS, more_pairs
-from pipeline.ingest.reading import Reading, tell_empty, tell_tallies
+from pipeline.ingest.reading import ReadRows, tell_empty, tell_tallies
 from pipeline.ingest.settings import IngestSettings
 
 
-def read_relations(settings: IngestSettings, tally: Tally) -> Reading:
+def read_relations(settings: IngestSettings, tally: Tally) -> ReadRows:
     """The argument pairs of ``settings.source``, and the senses that models shall tell apart.
 
     Raises:
@@ -46,7 +46,7 @@ def read_relations(settings: IngestSettings, tally: Tally) -> Reading:
     def show() -> None:
         _show(settings, counts, senses, tally)
 
-    return Reading(
+    return ReadRows(
         called="pair",
         file=RELATIONS_FILE,
         schema=PAIRS,

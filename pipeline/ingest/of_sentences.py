@@ -24,7 +24,7 @@ from pipeline.core.types import (
 )
 from pipeline.ingest.draws import drawable
 from pipeline.ingest.readers import READERS, more_text, unlabelled
-from pipeline.ingest.reading import Reading, tell_empty, tell_tallies
+from pipeline.ingest.reading import ReadRows, tell_empty, tell_tallies
 from pipeline.ingest.settings import IngestSettings
 from pipeline.text.natural import join_words
 
@@ -32,7 +32,7 @@ _TABLE_1 = {"genia", "ptb", "ptb-ext"}  # the paper's corpora
 _MIN_WORDS = 10  # footnote 3; preparse has it as a setting
 
 
-def read_sentences(settings: IngestSettings, tally: Tally) -> Reading:
+def read_sentences(settings: IngestSettings, tally: Tally) -> ReadRows:
     """The sentences of ``settings.source``, and of ``--unlabelled``.
 
     Raises:
@@ -54,7 +54,7 @@ def read_sentences(settings: IngestSettings, tally: Tally) -> Reading:
     def show() -> None:
         _show(settings, counts, {"read": tally, "read of --unlabelled": of_text})
 
-    return Reading(
+    return ReadRows(
         called="sentence",
         file=SENTENCES_FILE,
         schema=SENTENCES,

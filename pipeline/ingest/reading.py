@@ -13,7 +13,7 @@ from pipeline.core.types import USUAL_SPLITS
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ReadRows:
     """What was read.
 
     Attributes:

@@ -25,7 +25,7 @@ from pipeline.core.tally import MOST_PLACES, Tally
 from pipeline.ingest.draws import SMALLEST, Draw, Size, draw
 from pipeline.ingest.of_relations import read_relations
 from pipeline.ingest.of_sentences import read_sentences
-from pipeline.ingest.reading import Reading
+from pipeline.ingest.reading import ReadRows
 from pipeline.ingest.settings import IngestSettings
 
 ALGORITHM = 1
@@ -139,7 +139,7 @@ def _fingerprint(settings: IngestSettings) -> Fingerprint:
     )
 
 
-def _write_text(corpus: Path, found: Reading) -> int:
+def _write_text(corpus: Path, found: ReadRows) -> int:
     """Write the raw text that language models may learn from; returns the number of its lines."""
     lines = list(found.lines())
     write_text(corpus / TEXT_FILE, "".join(f"{line}\n" for line in lines))
@@ -156,7 +156,7 @@ def _why(tally: Tally) -> str:
     return f"; refused: {'; '.join(reasons)}" if reasons else ""
 
 
-def _draws(found: Reading, settings: IngestSettings) -> dict[tuple[int, Size], Draw]:
+def _draws(found: ReadRows, settings: IngestSettings) -> dict[tuple[int, Size], Draw]:
     """Draws by (seed, size); none at all where there is nothing to draw of.
 
     Where nobody has named sizes and the usual ones are too large, all that there is is drawn.
@@ -202,7 +202,7 @@ def _write_draws(
 
 
 def _show_draws(
-    settings: IngestSettings, found: Reading, draws: dict[tuple[int, Size], Draw]
+    settings: IngestSettings, found: ReadRows, draws: dict[tuple[int, Size], Draw]
 ) -> None:
     for (seed, size), drawn in draws.items():
         say(

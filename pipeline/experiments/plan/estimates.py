@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from pipeline.core.cards.candidates import CandidatesManifest
+from pipeline.core.corpora import COORDINATION
 from pipeline.core.corpus_folder import SENTENCES_FILE, ingest_card, require_ingested
 from pipeline.core.device import best_device
 from pipeline.core.documents import read_json
@@ -29,6 +30,7 @@ from pipeline.harvest.settings import HarvestSettings
 from pipeline.ingest.draws import draw, drawable
 from pipeline.sources.dry_run import Probe, probe_source
 from pipeline.tasks.known import task_of
+from pipeline.tasks.protocol import Task
 from pipeline.train.data import fresh_model
 from pipeline.train.distributed import ProcessGroup
 from pipeline.train.optimizer import Optimizer, Schedule
@@ -87,6 +89,23 @@ class TrainingSpeed:
         )
 
 
+def _sample(settings: TrainSettings, task: Task[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
+    """Some labelled and validation sources: of coordination without the draw, which need not be there yet.
+
+    Raises:
+        InputError: the corpus is not ingested, or has too few labelled sentences.
+    """
+    if task.name != COORDINATION:
+        labelled, watched = task.draw(settings.corpus, settings.seed, settings.labelled)
+        return labelled[:_SAMPLE], watched[: _SAMPLE // 5]
+    require_ingested(settings.corpus)
+    path = settings.corpus / SENTENCES_FILE
+    sentences = {s.sentence_id: s for s in read_sentences(path, lambda s: bool(drawable([s])))}
+    size = min(_SAMPLE, max(5, len(sentences) * 5 // 6))
+    chosen = draw(sentences, size, settings.seed)
+    return [sentences[i] for i in chosen.labelled], [sentences[i] for i in chosen.validation]
+
+
 def probe_training(settings: TrainSettings) -> TrainingSpeed:
     """Time updates, scoring and validation for a few seconds.
 
@@ -94,16 +113,12 @@ def probe_training(settings: TrainSettings) -> TrainingSpeed:
         InputError: the corpus is not ingested, or has too few labelled sentences.
         ModelError: the encoder is not there.
     """
-    require_ingested(settings.corpus)
-    path = settings.corpus / SENTENCES_FILE
-    sentences = {s.sentence_id: s for s in read_sentences(path, lambda s: bool(drawable([s])))}
-    size = min(_SAMPLE, max(5, len(sentences) * 5 // 6))
-    chosen = draw(sentences, size, settings.seed)
+    task = task_of(settings.corpus)
+    labelled, watched = _sample(settings, task)
     with threads_of_torch(settings.threads):
-        task = task_of(settings.corpus)
         predictor = fresh_model(settings, task, settings.seed, best_device())
-        learned = task.examples([sentences[i] for i in chosen.labelled], predictor).learned
-        measured = task.examples([sentences[i] for i in chosen.validation], predictor).measured
+        learned = task.examples(labelled, predictor).learned
+        measured = task.examples(watched, predictor).measured
         group = ProcessGroup(0, 1, predictor.device, settings.mixed_precision)
         stream = LabelledStream(learned, settings.seed)
         optimizer = Optimizer(predictor, Schedule.of(settings), 0, group)
@@ -213,7 +228,7 @@ class Estimates:
         elif (about := self._evaluation.get(cell)) and self.training:
             like = next((s for s in self.training.values() if s.corpus == about.corpus), None)
             split = ingest_card(about.corpus).get("splits", {}).get(about.split, {})
-            count = split.get("with_coordination")
+            count = split.get("with_coordination", split.get("of_these_senses"))
             if like and count is not None and (speed := self._speed(like)):
                 seconds = (runs or 0) * count * speed.validation
         return None if seconds is None else Duration(seconds, PROBE)
@@ -314,7 +329,8 @@ def _validation(settings: TrainSettings) -> int:
         return int(drawn["validation"])
     if str(settings.labelled).isdecimal():
         return int(settings.labelled) // 5
-    return int(counts.get("splits", {}).get("train", {}).get("with_coordination", 0)) // 6
+    train = counts.get("splits", {}).get("train", {})
+    return int(train.get("with_coordination", train.get("of_these_senses", 0))) // 6
 
 
 def _bytes(folder: Path) -> int:

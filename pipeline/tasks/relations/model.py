@@ -37,7 +37,7 @@ NO_WORDS = "argument without words"
 UNKNOWN_SENSE = "sense that the model does not tell"
 
 
-class _Card(TypedDict):
+class _SensesCard(TypedDict):
     """The form of ``predictor.json``."""
 
     senses: list[str]
@@ -131,7 +131,7 @@ class RelationModel(Model[PairExample]):
             ModelError: no model is there, one of another task or version, or a damaged one.
             InputError: its card is not JSON, or not of this form.
         """
-        card: _Card = read_card(folder, _FORMAT, _Card, RELATIONS, _is_usable)
+        card: _SensesCard = read_card(folder, _FORMAT, _SensesCard, RELATIONS, _is_usable)
         facts = card["senses"], card["longest"]
         return load_model(folder, lambda encoder, tokenizer: cls(encoder, tokenizer, *facts))
 

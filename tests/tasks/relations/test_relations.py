@@ -18,6 +18,7 @@ from pipeline.core.errors import InputError, ModelError, SettingsError
 from pipeline.core.files import sha256_of
 from pipeline.evaluate import stage as evaluate
 from pipeline.evaluate.settings import EvaluateSettings
+from pipeline.experiments.plan.estimates import probe_training
 from pipeline.models.pairs import kept_places
 from pipeline.report import stage as report
 from pipeline.report.settings import ReportSettings
@@ -259,6 +260,12 @@ def test_options_of_another_task_are_refused(built: Path) -> None:
         flag = name.replace("_", "-")
         with pytest.raises(SettingsError, match=f"a corpus of relations has no --{flag}"):
             train.run(pairwise.settings(built, mode="baseline", out=built / "refused", **option))
+
+
+def test_plan_times_its_training(built: Path) -> None:
+    """On pairs of its draw."""
+    speed = probe_training(pairwise.settings(built, n_batch=4, k=2))
+    assert min(speed.full, speed.least, speed.round, speed.validation) > 0
 
 
 def test_the_rate_grows_and_falls() -> None:
