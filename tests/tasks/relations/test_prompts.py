@@ -91,7 +91,7 @@ def test_who_was_only_asked_to_go_on_may_say_something_first() -> None:
 
 @pytest.mark.parametrize(
     ("verdict", "found"),
-    [("They do not. No.\n", False), ("Yes.", True), ("No", None), ("No. But perhaps", None), ("", None)],
+    [("They do not. No.\n", False), ("Yes.", True), ("No", False), (" Yes\n", True), ("no", None), ("I say No", None), ("No. But perhaps", None), ("", None)],
 )  # fmt: skip
 def test_a_verdict_is_what_it_ends_in(verdict: str, found: bool | None) -> None:
     """Yes. or No., and nothing else."""

@@ -66,10 +66,14 @@ def listed(answer: WrittenAnswer) -> list[str]:
 
 
 def has_it(verdict: str) -> bool | None:
-    """Whether an answer to stage 2 says that the pair has the sense; None where it ends in neither word."""
-    if verdict.rstrip().endswith("No."):
+    """Whether an answer to stage 2 says that the pair has the sense; None where it ends in neither word.
+
+    Small models leave out the full stop of an answer of one word.
+    """
+    said = verdict.strip()
+    if said == "No" or said.endswith("No."):
         return False
-    return True if verdict.rstrip().endswith("Yes.") else None
+    return True if said == "Yes" or said.endswith("Yes.") else None
 
 
 def templates_digest() -> str:
