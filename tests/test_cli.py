@@ -69,7 +69,7 @@ def test_help_groups_commands_by_purpose() -> None:
         ("plan", "[default: --probe]"),
         ("train", "[default: --no-resume]"),
         ("train", "(its seed-SEED, if any)"),
-        ("train", "linearly decreased, no warm-up. [default: 2e-5]"),
+        ("train", "linearly decreased after --warm-up. [default: 2e-5]"),
         ("train", "--clip X Gradient norm clipping threshold. [default: 1] --eval-every N"),
         ("train", "unset: the mode, and what --augment adds. Its entry of `systems` in --params"),
         ("fill", "--corpus PATH Corpus folder whose models to use. [default: data/world]"),
@@ -133,9 +133,12 @@ def test_it_starts_as_a_program() -> None:
         (
             ["ingest", "treebnk", "x"],
             "ingest.reader = 'treebnk': no such reader; there are: world, genia, ptb, ptb-ext, gum, "
-            "treebank, text; did you mean 'treebank'? A section of params.yaml needs --params",
+            "treebank, text, pdtb, world-relations; did you mean 'treebank'? A section of params.yaml needs --params",
         ),
-        (["ingest", "figure4", "x"], "treebank, text; a section of params.yaml needs --params"),
+        (
+            ["ingest", "figure4", "x"],
+            "pdtb, world-relations; a section of params.yaml needs --params",
+        ),
         (["generate", "x", "--coordinator", "as well as"], "generate.coordinator = 'as well as'"),
     ],
 )

@@ -283,6 +283,16 @@ def test_gdtb_has_one_sense_a_pair_and_a_licence_by_genre(gdtb: Path) -> None:
     assert words[len(words) * 95 // 100] == pytest.approx(71, abs=1)
 
 
+@pytest.fixture(scope="module")
+def ingested(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A corpus with a folder of candidates in it."""
+    folder = tmp_path_factory.mktemp("ingested")
+    documents = {f"00/d{n}": [IMPLICIT, EXPLICIT.replace("Explicit", "Implicit")] for n in range(9)}
+    ingest(write(folder / "in", documents), folder / "out")
+    (folder / "out/candidates/made/seed-0").mkdir(parents=True)
+    return folder / "out"
+
+
 @pytest.mark.parametrize(
     "command",
     [
@@ -292,21 +302,17 @@ def test_gdtb_has_one_sense_a_pair_and_a_licence_by_genre(gdtb: Path) -> None:
     ],
 )  # fmt: skip
 def test_commands_of_coordination_alone_refuse_it(
-    tmp_path: Path,
+    ingested: Path,
     command: list[str],
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The corpus, and candidates in it, in a line that names the task, before anything else is read."""
-    monkeypatch.chdir(tmp_path)
-    out = tmp_path / "out"
-    documents = {f"00/d{n}": [IMPLICIT, EXPLICIT.replace("Explicit", "Implicit")] for n in range(9)}
-    ingest(write(tmp_path / "in", documents), out)
-    folders = {"release", "validate", "browse", "stats", "export", "select", "merge"}
-    candidates = out / "candidates/made/seed-0"
-    candidates.mkdir(parents=True)
-    places = [str(candidates if command[0] in folders else out)]
+    monkeypatch.chdir(ingested.parent)
+    of_candidates = {"release", "validate", "browse", "stats", "export", "select", "merge"}
+    place = ingested / "candidates/made/seed-0" if command[0] in of_candidates else ingested
+    places = [str(place)] * (1 + (command[0] == "merge"))
     with pytest.raises(SystemExit) as ended:
-        app([command[0], *places * (1 + (command[0] == "merge")), *command[1:]])
+        app([command[0], *places, *command[1:]])
     assert ended.value.code == 2
     assert "one of the task 'relations'" in capsys.readouterr().err

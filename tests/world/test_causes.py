@@ -16,23 +16,23 @@ SOURCE = Path(__file__).resolve().parents[2] / "data" / "raw" / "world"
 
 def test_the_oracle_tells_every_sense() -> None:
     """Of all pairs, whatever event and thing they speak of."""
-    pairs = list(generate_pairs(SOURCE, 3000, 0))
+    pairs = list(generate_pairs(SOURCE, 1200, 0))
     assert all(sense_of(pair.arg1, pair.arg2) == pair.senses[0] for pair in pairs)
     assert {pair.senses[0] for pair in pairs} == set(SENSES)
-    assert len({(pair.arg1, pair.arg2) for pair in pairs}) > 2900
+    assert len({(pair.arg1, pair.arg2) for pair in pairs}) > 1150
 
 
 def test_one_sense_is_rare_without_a_connective_and_common_with_one() -> None:
     """Two in a hundred implicit pairs, more than ten of a hundred explicit ones."""
-    pairs = list(generate_pairs(SOURCE, 6000, 1))
+    pairs = list(generate_pairs(SOURCE, 3600, 1))
     for kind, low, high in ((IMPLICIT, 0.01, 0.03), (EXPLICIT, 0.1, 0.2)):
         own = [pair.senses[0] for pair in pairs if pair.kind == kind]
         assert low < Counter(own)[CONCESSION] / len(own) < high
     assert all((pair.connective is None) == (pair.kind == IMPLICIT) for pair in pairs)
     splits = Counter(pair.split for pair in pairs)
-    assert splits["dev"] == splits["test"] == 1000
+    assert splits["dev"] == splits["test"] == 600
     by_document = {pair.doc_id: pair.split for pair in pairs}
-    assert Counter(by_document.values())["test"] >= 10
+    assert Counter(by_document.values())["test"] == 30
 
 
 def test_a_larger_world_begins_with_the_smaller_one() -> None:
@@ -47,7 +47,7 @@ def test_second_arguments_are_written_for_any_first() -> None:
     """Of the sense that is asked for; of what is no first argument of the world none is."""
     composer = PairComposer(load_lexicon(SOURCE / "lexicon.yaml"), Random(3))
     for sense in SENSES:
-        for pair in generate_pairs(SOURCE, 20, 0):
+        for pair in generate_pairs(SOURCE, 5, 0):
             assert sense_of(pair.arg1, composer.second(pair.arg1, sense)) == sense
     with pytest.raises(ValueError, match="no first argument of the world"):
         composer.second("the moon rose", CONJUNCTION)

@@ -205,7 +205,7 @@ def _pairs(
     for number, line in enumerate(decoded(data, place).splitlines(), 1):
         if not line.strip():
             continue
-        row = _Line(line.split("|"), place, number, text)
+        row = _Relation(line.split("|"), place, number, text)
         senses, kind = row.senses(), row.columns[_KIND].lower()
         if not senses:
             tally.refuse("relation without a sense")
@@ -233,8 +233,8 @@ def _pairs(
     ]
 
 
-class _Line:
-    """A line of a document.
+class _Relation:
+    """A relation, a line of a document.
 
     Args:
         columns: between its pipes.

@@ -253,6 +253,16 @@ def test_logit_adjustment_is_of_the_draw_and_of_learning_alone(built: Path) -> N
     assert adjusted.answers([example]) == plain_model.eval().answers([example])
 
 
+def test_variants_of_pairs_are_learned_from(built: Path) -> None:
+    """What masks words of sentences masks those of pairs."""
+    train.run(
+        pairwise.settings(
+            built, mode="baseline", augment="mask", steps=4, warm_steps=0, out=built / "masked"
+        )
+    )
+    assert read_json(built / "masked/run.json")["steps"] == 4
+
+
 def test_options_of_another_task_are_refused(built: Path) -> None:
     """Each in one line that names the task."""
     for option in ({"dropout": 0.1}, {"mlp_hidden": 8}, {"brackets": 1.0}):
