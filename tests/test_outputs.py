@@ -11,6 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, get_args
 
+import confused
 import harvested
 import pytest
 import tiny
@@ -42,7 +43,8 @@ READING = {
     "rehydrate.release", "rehydrate.source", "release.candidates", "release.corpus", "report.corpus",
     "report.judgements",
     "select.agree", "select.corpus", "select.like", "select.places", "select.predictor", "stats.place",
-    "stats.reference", "train.corpus", "validate.corpus", "validate.place",
+    "stats.reference", "synthesize.corpus", "synthesize.definitions", "synthesize.replay", "synthesize.run",
+    "synthesize.source", "train.corpus", "validate.corpus", "validate.place",
 }  # fmt: skip
 """Options that name what is read, or a corpus in which a stage writes under names of its own."""
 
@@ -86,6 +88,11 @@ CASES: dict[str, Case] = {
     ),
     "harvest.out": Case(
         {"corpus": "world", "labelled": "10", "unit": 12}, ("world/sentences.parquet", "world/parser"),
+        own="rejects-00007-of-00009.parquet",
+    ),
+    "synthesize.out": Case(
+        {"corpus": "pairs", "run": "runs/baseline/24/seed-0"},
+        ("pairs/relations.parquet", "pairs/draws", "pairs/runs/baseline/24/seed-0"),
         own="rejects-00007-of-00009.parquet",
     ),
     "select.out": Case({"places": ["toy/candidates/t5-sync/seed-0"], "label": ["NP"]},
@@ -155,6 +162,7 @@ def made(tmp_path_factory: pytest.TempPathFactory, tiny_bert: Path, write_trees:
     (folder / "corpus/models").mkdir()
     (folder / "corpus/models/bert").symlink_to(tiny_bert)
     harvested.with_ready_parser(harvested.corpus_of(folder / "world"))
+    confused.build(folder / "pairs", tiny_bert)
     (folder / "raw").mkdir()
     (folder / "raw/text.txt").write_text("The nurse called .\nThe doctor came .\n")
     (folder / "bank").mkdir()
@@ -363,13 +371,13 @@ def test_the_mark_of_a_run_alone_makes_no_other_file_its_own(
     run("train.out", out)
 
 
-@pytest.mark.parametrize("name", ["generate.out", "harvest.out"])
+@pytest.mark.parametrize("name", ["generate.out", "harvest.out", "synthesize.out"])
 def test_candidates_are_made_elsewhere_for_own_use_alone(
     name: str, run: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where a licence keeps the text in its corpus, nothing is written outside without the flag."""
 
-    def refuse(out: Path, corpus: Path) -> None:
+    def refuse(out: Path, *_: object) -> None:
         raise InputError("kept at home", path=out)
 
     monkeypatch.setattr(making, "require_home_of_text", refuse)

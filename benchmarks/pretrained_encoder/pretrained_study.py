@@ -12,22 +12,16 @@ On a machine with a GPU, which every command takes, ``--jobs 15`` has fifteen of
 """
 
 import argparse
-import json
-import os
-import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from benchmarks.outcomes import FOLDER
 from benchmarks.outcomes import main as keep_outcomes
-from pipeline.core.files import digest_of, folder_lock, write_json
+from benchmarks.units import Unit, run, wanted
 
 COSTS = FOLDER / "pretrained_costs.jsonl"
 
@@ -76,20 +70,6 @@ RELATIVE = "0.001"
 WHOLE = "1500"
 """Rows drawn of those whose sentences passed whole, for the parser that learns again: the prototype's number;
 five epochs of all 4,515 sentences of GENIA would take half an hour."""
-
-
-class Unit(NamedTuple):
-    """A command that is done once.
-
-    Attributes:
-        name: its own, within the corpus.
-        command: of conjoin, without its name.
-        needs: names of the units whose outputs it reads.
-    """
-
-    name: str
-    command: tuple[str, ...]
-    needs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,89 +225,6 @@ class Chain:
         yield self.learn("both", "both", "select both")
 
 
-def wanted(units: Sequence[Unit], names: Sequence[str]) -> list[Unit]:
-    """Those so named, as ``train believed``, whatever their draw, and what they need; all, without names."""
-    needed: set[str] = set()
-    for unit in reversed(units):  # what one needs stands before it
-        if unit.name in needed or unit.name.rpartition(" ")[0] in names:
-            needed |= {unit.name, *unit.needs}
-    return [unit for unit in units if unit.name in needed or not names]
-
-
-def done_file(corpus: Path, unit: Unit) -> Path:
-    """Where it is written down that a unit is done."""
-    return corpus / "study" / f"{unit.name.replace('/', '-').replace(' ', '_')}.json"
-
-
-def digests(units: Sequence[Unit]) -> dict[str, str]:
-    """By name, what a unit's outputs are made of: its command, and all that it needs."""
-    found: dict[str, str] = {}
-    for unit in units:  # in order: what one needs stands before it
-        found[unit.name] = digest_of([*unit.command, *(found[name] for name in unit.needs)])
-    return found
-
-
-def is_done(corpus: Path, unit: Unit, digest: str) -> bool:
-    """Whether this very command has been done, after the same ones before it."""
-    path = done_file(corpus, unit)
-    return path.exists() and json.loads(path.read_text()).get("digest") == digest
-
-
-def run(units: Sequence[Unit], corpus: Path, jobs: int, hours: float) -> bool:
-    """Do what is not done, in order, ``jobs`` at a time; whether all is done now.
-
-    Raises:
-        SystemExit: a command failed; those that were running beside it are finished first.
-    """
-    until, made_of = time.monotonic() + 3600 * hours, digests(units)
-    with folder_lock(corpus / "study" / ".lock"), ThreadPoolExecutor(jobs) as pool:
-        running: dict[Future[bool], Unit] = {}
-        failed = False
-        while True:
-            names = {unit.name for unit in running.values()}
-            left = [
-                unit
-                for unit in units
-                if unit.name not in names and not is_done(corpus, unit, made_of[unit.name])
-            ]
-            waiting = names | {unit.name for unit in left}
-            for unit in left:
-                late = failed or time.monotonic() > until
-                if not late and len(running) < jobs and not waiting & set(unit.needs):
-                    running[pool.submit(_do, corpus, unit, made_of[unit.name])] = unit
-            if not running:
-                break
-            for future in wait(running, return_when=FIRST_COMPLETED).done:
-                failed |= not future.result()
-                del running[future]
-    if failed:
-        raise SystemExit("a command failed: mend what it says and run again")
-    return not left
-
-
-def _do(corpus: Path, unit: Unit, digest: str) -> bool:
-    if unit.command[0] == "select":  # which writes into no folder that is there
-        shutil.rmtree(unit.command[unit.command.index("--out") + 1], ignore_errors=True)
-    print("+ conjoin", *unit.command, flush=True)
-    began = time.time()
-    log = done_file(corpus, unit).with_suffix(".log")
-    log.parent.mkdir(exist_ok=True, parents=True)
-    with log.open("w") as file:
-        line = [sys.executable, "-m", "pipeline", *unit.command]
-        process = subprocess.Popen(line, stdout=file, stderr=file)  # noqa: S603 - our own command
-        _, status, spent = os.wait4(process.pid, 0)
-    if status:
-        print(f"{unit.name}: failed, see {log}", flush=True)
-        return False
-    facts = {"cpu_s": round(spent.ru_utime + spent.ru_stime), "wall_s": round(time.time() - began)}
-    about = {"command": list(unit.command), "digest": digest}
-    write_json(done_file(corpus, unit), about | facts)
-    with COSTS.open("a") as file:
-        file.write(json.dumps({"corpus": corpus.name, "unit": unit.name, **facts}) + "\n")
-    print(f"{unit.name}: {facts['cpu_s']:,} CPU s", flush=True)
-    return True
-
-
 def main(given: argparse.Namespace) -> None:
     """Print or do the units of the seeds, one chain after the other."""
     chains = (
@@ -344,15 +241,13 @@ def main(given: argparse.Namespace) -> None:
         )
         for seed in given.seeds
     )
-    named = {
-        unit.name: unit for each in chains for unit in each.units()
-    }  # the other parser is every seed's
-    units = list(named.values())
-    units = wanted(units, given.only)
+    # The other corpus's parser is every seed's.
+    named = {unit.name: unit for each in chains for unit in each.units()}
+    units = wanted(list(named.values()), given.only)
     if given.command == "units":
         print(*(f"conjoin {' '.join(unit.command)}" for unit in units), sep="\n")
         return
-    run(units, given.corpus, given.jobs, given.hours)
+    run(units, given.corpus, COSTS, given.jobs, given.hours)
     evaluation: tuple[str, ...] = ("evaluate", str(given.corpus), "--split", given.split)
     for name in (PARSERS[given.level], RETRAINED):
         if (given.corpus / "parsers" / name).is_dir():

@@ -30,7 +30,7 @@ def candidate_shards(folder: Path) -> list[Path]:
     if is_unfinished(folder):
         raise InputError(
             "generation has not finished here", path=folder,
-            remedy="run again what made it (`conjoin generate`, `harvest`)",
+            remedy="run again what made it (`conjoin generate`, `harvest`, `synthesize`)",
         )  # fmt: skip
     own = sorted(folder.glob(_OWN))
     shards = own or sorted(folder.glob(_RELEASED))

@@ -37,6 +37,7 @@ class CorpusDescription:
         by_document: it is read by documents, which ``ingest --split`` and ``--licenses`` may split and
             license in any way, and which raw text may join where sentences are read.
         task: what it is annotated for.
+        raw: the folder of data/raw that it comes with; "": one of the corpus's own name.
     """
 
     reader: str
@@ -48,6 +49,7 @@ class CorpusDescription:
     notice: SourceNotice
     by_document: bool = False
     task: str = COORDINATION
+    raw: str = ""
 
 
 _LDC = "https://catalog.ldc.upenn.edu/LDC99T42"
@@ -185,6 +187,7 @@ _ALL = (
             attribution="(c) the conjoin authors, under the Apache License 2.0.",
         ),
         task=RELATIONS,
+        raw="world",
     ),
 )
 CORPORA = {corpus.reader: corpus for corpus in _ALL}

@@ -393,7 +393,7 @@ OWN_USE_HELP = "Write text whose licence forbids to hand it on, or is not known:
 
 
 class SourceSettings(Settings):
-    """How a run that makes candidates is carried out: what ``generate`` and ``harvest`` have in common."""
+    """How a run that makes candidates is carried out: what the stages that make them have in common."""
 
     every_task: ClassVar[bool] = False
 

@@ -94,18 +94,24 @@ def require_home(
             require_permission(licenses, shards.place, remedy=_at_home)
 
 
-def require_home_of_text(out: Path, corpus: Path) -> None:
-    """Refuse rows of a corpus's own sentences elsewhere than in its folder, where a licence keeps them there.
+def require_home_of_text(
+    out: Path, corpus: Path, text_file: str = SENTENCES_FILE, added: str | None = None
+) -> None:
+    """Refuse rows of a corpus's own text elsewhere than in its folder, where a licence keeps them there.
 
     Args:
         out: where they are to be written.
         corpus: its folder.
+        text_file: its file with that text.
+        added: the licence of what rows have besides; None: they have nothing.
     """
     if corpus_around(resolved(out).parent) == resolved(corpus):
         return
     found: Counter[str] = Counter()
-    for batch in read_batches(corpus / SENTENCES_FILE, _LICENSE, 65_536):
+    for batch in read_batches(corpus / text_file, _LICENSE, 65_536):
         found.update(value_counts(batch.column("license").fill_null(UNKNOWN)))
+    if added is not None:
+        found[added] += found.total()
     require_permission(dict(sorted(found.items())), corpus, remedy=_at_home)
 
 

@@ -18,27 +18,36 @@ from typing import Any
 
 import yaml
 
-from pipeline.core.corpus_folder import SENTENCES_FILE
+from pipeline.core.corpora import COORDINATION, CORPORA, RELATIONS, CorpusDescription
+from pipeline.core.corpus_folder import INGEST_RECORD, RELATIONS_FILE, SENTENCES_FILE
 from pipeline.core.errors import SettingsError
 from pipeline.core.names import PLAIN_NAME, is_plain_name, nearest
 from pipeline.core.settings import require_entry, shown
 from pipeline.experiments.experiment import SOURCES, Experiment, table_of
 from pipeline.generate.settings import GenerateSettings
 from pipeline.harvest.settings import HarvestSettings
+from pipeline.ingest.settings import IngestSettings
 from pipeline.pretrain.settings import PretrainSettings
 from pipeline.select.settings import SelectSettings
+from pipeline.tasks.relations.synthesize.settings import SynthesizeSettings
 from pipeline.train.settings import TrainSettings
 
 CELLS = Path("cells.yaml")
 
-_OF_EACH_CORPUS = (
-    "ingest", "pretrain", "preparse", "generate", "harvest", "train", "evaluate", "audit", "report",
-    "release",
-)  # fmt: skip
-"""The sections of params.yaml with an entry for each corpus."""
+_OF_EACH_TASK = {
+    COORDINATION: (
+        "ingest", "pretrain", "preparse", "generate", "harvest", "train", "evaluate", "audit", "report",
+        "release",
+    ),
+    RELATIONS: ("ingest", "pretrain", "synthesize", "train", "evaluate", "report"),
+}  # fmt: skip
+"""The sections of params.yaml with an entry for each corpus of a task."""
 
-_EXPANDED = ("ingest", "pretrain", "generate", "harvest", "select", "train", "release")
-"""The stages whose cells differ in more than the corpus."""
+_EXPANDED = (
+    "ingest", "pretrain", "preparse", "generate", "harvest", "synthesize", "select", "train", "evaluate",
+    "audit", "report", "release",
+)  # fmt: skip
+"""The stages, in the order of dvc.yaml."""
 
 _HEAD = """\
 # The cells that `dvc repro` runs, made of experiments/default.yaml and params.yaml; not to be edited.
@@ -58,9 +67,11 @@ def cells_of(experiment: Experiment, path: Path) -> dict[str, Any]:
             none of their stage, or two cells would have one name.
     """
     params = experiment.params
-    for stage in _OF_EACH_CORPUS:
-        if isinstance(section := params.get(stage), Mapping):
-            for corpus in experiment.corpora:
+    for corpus in experiment.corpora:
+        if isinstance(section := params.get("ingest"), Mapping):
+            require_entry(section, "ingest", corpus, path)
+        for stage in _OF_EACH_TASK[_description(experiment, corpus, path).task]:
+            if isinstance(section := params.get(stage), Mapping):
                 require_entry(section, stage, corpus, path)
     cells: dict[str, dict[str, Any]] = {stage: {} for stage in _EXPANDED}
     for corpus in experiment.corpora:
@@ -89,6 +100,16 @@ def _flow(value: Any) -> str:
     return text.strip()
 
 
+def _description(experiment: Experiment, corpus: str, path: Path) -> CorpusDescription:
+    """What the reader of a corpus reads."""
+    given: dict[str, Any] = {"source": Path("data/raw", corpus), "out": Path("data", corpus)}
+    entry = table_of(experiment.params, "ingest", path).get(corpus)
+    if not (isinstance(entry, Mapping) and entry.get("reader")):
+        given["reader"] = corpus
+    settings = IngestSettings.from_document(given, experiment.params, path)
+    return CORPORA[settings.reader]
+
+
 class _OfCorpus:
     """The cells of one corpus."""
 
@@ -99,6 +120,9 @@ class _OfCorpus:
         }
         self._sizes = dict.fromkeys(map(str, experiment.labelled[corpus]))
         self._seeds = dict.fromkeys(experiment.seeds[corpus])
+        self._read = _description(experiment, corpus, path)
+        # What a stage does not need DVC is told twice of, for it wants a path.
+        self._file = SENTENCES_FILE if self._read.task == COORDINATION else RELATIONS_FILE
         self.cells: dict[str, dict[str, Any]] = {stage: {} for stage in _EXPANDED}
         self._above: list[str] = []
 
@@ -126,7 +150,16 @@ class _OfCorpus:
         self._language_model("bert")  # the predictor's encoder
         draws = [f"--labelled {size}" for size in self._sizes]
         draws += [f"--seeds {seed}" for seed in self._seeds]
-        self._add("ingest", [], draws=" ".join(draws))
+        raw = self._read.raw or self._corpus
+        self._add("ingest", [], raw=raw, draws=" ".join(draws), file=self._file)
+        if self._read.task == COORDINATION:
+            self._add("preparse", [])
+            self._add("audit", [])
+            self._add("evaluate", [], file=self._file, parser="parser")
+            self._add("report", [], audit="audit", preparse="preparse.json")
+        else:
+            self._add("evaluate", [], file=self._file, parser=self._file)
+            self._add("report", [], audit="evaluation", preparse=INGEST_RECORD)
 
     def _add(self, stage: str, names: Iterable[Any], **values: Any) -> None:
         name = "-".join(map(str, [self._corpus, *names]))
@@ -152,12 +185,11 @@ class _OfCorpus:
         self._sizes[size] = self._seeds[seed] = None
         entry = self._tables["systems"][system] or {}
         folder = entry.get("candidates")
-        # A baseline has none; then the cell names its sentences twice, because DVC wants a path.
         with self._within(f"the system {system}"):
-            place = SENTENCES_FILE if folder is None else self._candidates(folder, seed)
+            place = self._file if folder is None else self._candidates(folder, seed)
         self._add(
             "train", [settings.system, size, seed],
-            system=system, labelled=_number(size), seed=seed, candidates=place,
+            system=system, labelled=_number(size), seed=seed, candidates=place, file=self._file,
         )  # fmt: skip
 
     def _candidates(self, name: str, seed: int) -> str:
@@ -173,6 +205,7 @@ class _OfCorpus:
         make = {
             "generations": self._generate,
             "harvests": self._harvest,
+            "syntheses": self._synthesize,
             "selections": self._select,
         }[of[0]]
         with self._within(f"{name}"):
@@ -189,11 +222,23 @@ class _OfCorpus:
         given = {"corpus": Path("data", self._corpus), "seed": seed}
         settings = self._settings(HarvestSettings, given, name)
         self._sizes[settings.labelled] = None
-        base = SENTENCES_FILE
+        base = self._file
         if settings.parser_lm == "bert":
             self._language_model("bert")
             base = "models/bert"
         self._add("harvest", [name, seed], name=name, seed=seed, base=base)
+
+    def _synthesize(self, name: str, seed: int) -> None:
+        given = {"corpus": Path("data", self._corpus), "seed": seed}
+        settings = self._settings(SynthesizeSettings, given, name)
+        if settings.writer == "replay":
+            raise SettingsError(
+                f"syntheses.{name}: a cell replays nothing, for DVC keeps what was made",
+                path=self._path, remedy="name the writer that it was, or make the folder by hand",
+            )  # fmt: skip
+        place = Path("data", self._corpus, str(settings.run).replace("{seed}", str(seed)))
+        run = self._run_of(place / "predictor", seed)
+        self._add("synthesize", [name, seed], name=name, seed=seed, run=run)
 
     def _select(self, name: str, seed: int) -> None:
         """A selection may need one more path than the first folder that it chooses from."""
@@ -218,7 +263,7 @@ class _OfCorpus:
         self._add(
             "select", [name, seed],
             name=name, seed=seed, places=places, first=folders[0],
-            beside=beside[0] if beside else SENTENCES_FILE,
+            beside=beside[0] if beside else self._file,
         )  # fmt: skip
 
     def _run_of(self, predictor: Path, seed: int) -> str:
@@ -242,7 +287,7 @@ class _OfCorpus:
         for seed in self._experiment.lm_seeds:
             given = {"corpus": Path("data", self._corpus), "lm": name, "seed": seed}
             settings = self._settings(PretrainSettings, given)
-            base, trees = SENTENCES_FILE, SENTENCES_FILE
+            base, trees = self._file, self._file
             own = settings.base is not None and settings.base.startswith("models/")
             if settings.base is not None and own:
                 base = settings.base
@@ -250,7 +295,11 @@ class _OfCorpus:
                     self._language_model(settings.base.removeprefix("models/"))
             if settings.objective == "twins":
                 trees = "coordinated"
-            self._add("pretrain", [name, seed], lm=name, seed=seed, base=base, trees=trees)
+            self._add(
+                "pretrain", [name, seed],
+                lm=name, seed=seed, base=base, trees=trees, raw=self._read.raw or self._corpus,
+                file=self._file,
+            )  # fmt: skip
 
     def _settings(self, kind: type[Any], given: Mapping[str, Any], named: str | None = None) -> Any:
         return kind.from_document(given, self._experiment.params, self._path, named)

@@ -26,6 +26,7 @@ from pipeline.infill.candidates import grown
 from pipeline.infill.families.known import FAMILIES, check_language_model
 from pipeline.models.annotated import annotation_of_model
 from pipeline.models.loading import identity, locate_lm
+from pipeline.sources.protocol import CoordinationFiles
 
 CUT = "fills cut at three times the reference's length"
 """Fills that T5 did not end by itself: the paper's limit is kept (§3.2.2), but not in silence."""
@@ -45,7 +46,7 @@ def inputs_of(corpus: Path, trees: str, named: str | None = None) -> dict[str, A
     return parsed_inputs(corpus, named)
 
 
-class SpanSource(ABC):
+class SpanSource(CoordinationFiles, ABC):
     """A source of candidates in which something fills a gap beside a reference span.
 
     See ``sources.CandidateSource``; an item is a reference span in its sentence.

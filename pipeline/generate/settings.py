@@ -1,6 +1,5 @@
 """Settings of ``conjoin generate``."""
 
-import re
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -20,7 +19,7 @@ from pipeline.core.settings import (
     only_for,
     trees_name,
 )
-from pipeline.models.writers.address import base_address
+from pipeline.models.writers.address import KeyVariable, ServerAddress
 
 PARSED, TREEBANK = "parsed", "treebank"
 """Trees of U without a name: those of ``preparse``, and the treebank's own."""
@@ -46,7 +45,7 @@ class GenerateSettings(SourceSettings, DecodingSettings):
         description="Model folder or hub name; unset: CORPUS/models/LM/seed-SEED, which pretrain writes; "
         "with --served or --replay its name at the server.",
     )
-    served: str | None = Field(
+    served: ServerAddress | None = Field(
         None,
         description="Address of an OpenAI-compatible server whose causal LM proposes fills, which are then "
         "ranked, e.g. http://127.0.0.1:8000/v1.",
@@ -54,7 +53,7 @@ class GenerateSettings(SourceSettings, DecodingSettings):
     remote: bool = Field(
         False, description="The server may be another machine, to which sentences are sent."
     )
-    key_env: str | None = Field(
+    key_env: KeyVariable | None = Field(
         None,
         description="Name of the environment variable with the server's key; unset: none is sent.",
     )
@@ -134,22 +133,6 @@ class GenerateSettings(SourceSettings, DecodingSettings):
                 raise ValueError(f"{word!r} is no coordinator, did you mean {LIKE_L!r}?")
             if word != word.lower():
                 raise ValueError(f"{word!r}: coordinators are in lower case")
-        return value
-
-    @field_validator("served")
-    @classmethod
-    def _served(cls, value: str | None) -> str | None:
-        return None if value is None else base_address(value)
-
-    @field_validator("key_env")
-    @classmethod
-    def _key_env(cls, value: str | None) -> str | None:
-        if value is not None and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", value):
-            # It may be the key itself, which a message would show.
-            raise SettingsError(
-                "--key-env takes the name of an environment variable",
-                remedy="put the key into a variable, and name that",
-            )
         return value
 
     @property

@@ -45,6 +45,7 @@ from pipeline.parsing.card import (
 )
 from pipeline.parsing.levels import TOO_DEEP
 from pipeline.parsing.parser import CARD, REMEDY, Parsed, tags_for
+from pipeline.sources.protocol import CoordinationFiles
 from pipeline.text.coordinations import (
     UNBALANCED,
     UNWORDED,
@@ -66,7 +67,7 @@ STRANGE = "a label that is no candidate's"
 Made = tuple[list[Candidate | Reject], dict[str, int]]
 
 
-class NaturalTextSource:
+class NaturalTextSource(CoordinationFiles):
     """Sentences of the training split with a coordinator; see ``sources.protocol.CandidateSource``.
 
     Raises:

@@ -12,7 +12,7 @@ import torch
 
 from pipeline.core.console import table
 from pipeline.core.parquet import write_rows
-from pipeline.sources.protocol import SCHEMAS, CandidateSource, tables
+from pipeline.sources.protocol import CandidateSource
 
 _T = TypeVar("_T")
 
@@ -71,8 +71,8 @@ def probe_source(
 
         def work(items: Sequence[Any]) -> int:
             written = 0
-            for kind, rows in tables(make(items, lambda *_: None)[0]).items():
-                write_rows(path, SCHEMAS[kind], rows)
+            for kind, rows in source.tables(make(items, lambda *_: None)[0]).items():
+                write_rows(path, source.schemas[kind], rows)
                 written += path.stat().st_size
             return written
 

@@ -29,7 +29,7 @@ from pipeline.executor import launch
 from pipeline.executor.run import Make, OnBatch, RunReport, run_units
 from pipeline.executor.units import UnitFolder, patterns_of, read_or_nothing, written_units
 from pipeline.sources import dry_run
-from pipeline.sources.protocol import SCHEMAS, AskingSource, CandidateSource, tables
+from pipeline.sources.protocol import AskingSource, CandidateSource
 
 _OF_THE_RUN = {"processes", "out", "own_use", "dry_run"}
 """Settings that change no row, and that the command in the manifest never shows."""
@@ -81,11 +81,12 @@ def make_candidates(
     """
     claim = Claim(
         out, settings.stage, [*inputs_in(settings.corpus), *inputs],
-        partial(_earlier, stage=settings.stage, making=making), parts=[*patterns_of(SCHEMAS), CARD],
+        partial(_earlier, stage=settings.stage, making=making, kinds=tuple(source.schemas)),
+        parts=[*patterns_of(source.schemas), CARD],
     )  # fmt: skip
     claim.check()
     if not settings.own_use:
-        require_home_of_text(out, settings.corpus)
+        require_home_of_text(out, settings.corpus, source.text_file, source.added)
 
     def units(device: torch.device) -> UnitFolder:
         fingerprint = _fingerprint(settings, source, device, making)
@@ -93,7 +94,7 @@ def make_candidates(
         named = settings.model_copy(update={"corpus": Path("data", settings.corpus.resolve().name)})
         command = named.shown_command(settings.usual() - making.shown | _OF_THE_RUN)
         record = as_json(source.annotation())
-        return UnitFolder(out, len(source.sizes), SCHEMAS, fingerprint, command, record)
+        return UnitFolder(out, len(source.sizes), source.schemas, fingerprint, command, record)
 
     if settings.dry_run:
         torch.set_num_threads(settings.threads)
@@ -116,7 +117,7 @@ def make_candidates(
                 rows, notes = rows_of(items, on_batch)
                 if isinstance(source, AskingSource):
                     source.settle()
-                files = tables(rows)
+                files = source.tables(rows)
                 refused = Counter(row["reason"] for row in files["rejects"])
                 tally = Tally(len(files["candidates"]), refused)
                 # What concerns the whole run is noted once, with the first unit.
@@ -135,7 +136,7 @@ def make_candidates(
         making.check(out, folder.tally())
 
 
-def _earlier(out: Path, stage: str, making: RowMaking) -> Listed:
+def _earlier(out: Path, stage: str, making: RowMaking, kinds: Sequence[str]) -> Listed:
     """The files that earlier runs of the stage wrote into a folder; None where there are none of runs.
 
     Raises:
@@ -156,7 +157,7 @@ def _earlier(out: Path, stage: str, making: RowMaking) -> Listed:
         raise InputError(
             f"there is something else here already, {by}", path=out, remedy="name a new folder"
         )
-    written = written_units(out, SCHEMAS)
+    written = written_units(out, kinds)
     if not abouts and MANIFEST not in written:
         return None
     return written | {CARD} if is_card(out / CARD) else written
@@ -182,7 +183,7 @@ def _write_card(folder: UnitFolder) -> None:
     manifest = read_json(folder.folder / MANIFEST, CandidatesManifest, needs=["shards"])
     digests = {
         part: digest_of([each for each in manifest["shards"] if each["file"].startswith(kind)])
-        for part, kind in zip(("train", "rejected"), SCHEMAS, strict=True)
+        for part, kind in zip(("train", "rejected"), folder.schemas, strict=True)
     }
     sweep(folder.folder / CARD)  # half written, by a run that was killed
     write_card(folder.folder, "Made by", digests, manifest["command"])

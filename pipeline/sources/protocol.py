@@ -4,15 +4,16 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
+import pyarrow as pa
 import torch
 
 from pipeline.core.annotation import Annotation
+from pipeline.core.corpus_folder import SENTENCES_FILE
 from pipeline.core.schema import CANDIDATES, REJECTS, candidate_row, reject_row
 from pipeline.core.types import Candidate, Reject
 from pipeline.executor.run import OnBatch
 from pipeline.text.columns import natural_columns
 
-Rows = Sequence[Candidate | Reject]
 Notes = Mapping[str, int]
 """Counts of what no row says, by what is counted."""
 
@@ -34,10 +35,16 @@ class CandidateSource(Protocol[_Item]):
         sizes: items of each unit, at most.
         inert: settings that change no row, given the others: they make no shard stale.
         notes: counts of what no row says and no unit has for itself.
+        schemas: of the kinds of files of a unit: ``candidates``, and ``rejects`` with the ``reason`` of each.
+        text_file: the corpus's file whose text its rows have, with a column ``license``.
+        added: the licence of what they have besides; None: they have nothing, or what has no terms.
     """
 
     called: str
     gpus: bool
+    schemas: Mapping[str, pa.Schema]
+    text_file: str
+    added: str | None
     sizes: Sequence[int]
     inert: Set[str]
     notes: Notes
@@ -60,8 +67,11 @@ class CandidateSource(Protocol[_Item]):
 
     def prepare(
         self, device: torch.device
-    ) -> Callable[[Sequence[_Item], OnBatch], tuple[Rows, Notes]]:
+    ) -> Callable[[Sequence[_Item], OnBatch], tuple[Sequence[Any], Notes]]:
         """Load what is needed, once in each worker; returns what makes the rows of items, in order."""
+
+    def tables(self, rows: Sequence[Any]) -> dict[str, list[dict[str, Any]]]:
+        """The rows of each kind of file."""
 
 
 @runtime_checkable
@@ -79,16 +89,19 @@ class AskingSource(Protocol):
         """Leave in that file what the unit is made of, when its rows are known."""
 
 
-SCHEMAS = {"candidates": CANDIDATES, "rejects": REJECTS}
-"""The kinds of files of a unit."""
+class CoordinationFiles:
+    """The files of sources whose rows are sentences with a coordination."""
 
+    schemas: Mapping[str, pa.Schema] = {"candidates": CANDIDATES, "rejects": REJECTS}
+    text_file = SENTENCES_FILE
+    added: str | None = None
 
-def tables(rows: Rows) -> dict[str, list[dict[str, Any]]]:
-    """The rows of each kind of file."""
-    made: dict[str, list[dict[str, Any]]] = {"candidates": [], "rejects": []}
-    for row in rows:
-        if isinstance(row, Candidate):
-            made["candidates"].append(candidate_row(row, natural_columns(row.words)))
-        else:
-            made["rejects"].append(reject_row(row, natural_columns(row.candidate.words)))
-    return made
+    def tables(self, rows: Sequence[Candidate | Reject]) -> dict[str, list[dict[str, Any]]]:
+        """The rows of each kind of file."""
+        made: dict[str, list[dict[str, Any]]] = {kind: [] for kind in self.schemas}
+        for row in rows:
+            if isinstance(row, Candidate):
+                made["candidates"].append(candidate_row(row, natural_columns(row.words)))
+            else:
+                made["rejects"].append(reject_row(row, natural_columns(row.candidate.words)))
+        return made

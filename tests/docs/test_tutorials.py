@@ -69,6 +69,13 @@ def test_own_treebank(
     assert re.search(r"\] (and|or|but) \[", capsys.readouterr().out)
 
 
+def test_own_relations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Argument pairs end with new ones of what a model confuses, and with a report."""
+    follow("own-relations.md", tmp_path, monkeypatch)
+    assert list(tmp_path.glob("data/mine/candidates/*/seed-0/candidates-*.parquet"))
+    assert "explicit" in (tmp_path / "data/mine/report/report.md").read_text(encoding="utf-8")
+
+
 def test_own_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Text without a treebank ends with a release, by the parser and the model of another corpus."""
     follow("own-text.md", tmp_path, monkeypatch)

@@ -174,7 +174,7 @@ def test_every_name_of_an_experiment_has_options_that_its_stage_takes(
     of = expanded(name)
     made = {
         f"candidates/{c['name']}/seed-{c['seed']}"
-        for stage in ("generate", "harvest", "select")
+        for stage in ("generate", "harvest", "synthesize", "select")
         for c in of[stage].values()
     }
     read = {c["candidates"] for stage in ("train", "release") for c in of[stage].values()}
@@ -189,7 +189,8 @@ def test_every_entry_of_a_table_is_used(expanded: Any) -> None:
     every = [expanded(name, seeds=[0]) for name in ALL]
     for table, stage, key in (
         ("systems", "train", "system"), ("generations", "generate", "name"),
-        ("harvests", "harvest", "name"), ("selections", "select", "name"),
+        ("harvests", "harvest", "name"), ("syntheses", "synthesize", "name"),
+        ("selections", "select", "name"),
     ):  # fmt: skip
         used = {cell[key] for of in every for cell in of[stage].values()}
         assert {*PARAMS[table]} <= used

@@ -1,8 +1,12 @@
 """Addresses of servers: what one may look like, and whether it is this machine's own."""
 
 import ipaddress
+import re
 import socket
+from typing import Annotated
 from urllib.parse import urlsplit
+
+from pydantic import AfterValidator
 
 from pipeline.core.errors import SettingsError
 
@@ -60,3 +64,24 @@ def require_near(address: str, *, remote: bool) -> None:
             f"{host} is not this machine, and sentences would be sent there",
             remedy="add --remote if the corpus may leave, or start a server on 127.0.0.1",
         )
+
+
+def variable_name(name: str) -> str:
+    """The name of an environment variable.
+
+    Raises:
+        SettingsError: it is none; it is not repeated, for it may be the key itself.
+    """
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+        raise SettingsError(
+            "--key-env takes the name of an environment variable",
+            remedy="put the key into a variable, and name that",
+        )
+    return name
+
+
+ServerAddress = Annotated[str, AfterValidator(base_address)]
+"""Where a server is, as settings have it."""
+
+KeyVariable = Annotated[str, AfterValidator(variable_name)]
+"""The name of the variable with its key."""

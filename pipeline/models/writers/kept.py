@@ -72,7 +72,7 @@ class KeptAnswers:
         if not files:
             raise InputError(
                 "no completions are kept here", path=place,
-                remedy="name a folder that `conjoin generate --served` wrote, or a file of completions",
+                remedy="name what `conjoin generate --served` or `synthesize` wrote, or a completions file",
             )  # fmt: skip
         return cls(line for file in files for line in _lines_of(file))
 

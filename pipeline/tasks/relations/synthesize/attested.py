@@ -1,0 +1,176 @@
+"""Explicit pairs as new ones: the connective is left out, as PDTB's arguments leave it out anyway.
+
+They are the classic way from explicit relations to implicit ones, here of those senses alone that a model
+confuses, or for the control of any.
+"""
+
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+
+from pipeline.core.annotation import OTHERS, Annotation, joined
+from pipeline.core.corpus_folder import corpus_name
+from pipeline.core.errors import InputError
+from pipeline.executor.run import OnBatch
+from pipeline.models.sampling import uniform
+from pipeline.tasks.relations.pairs import EXPLICIT, Pair, known_pairs, part_of_pairs
+from pipeline.tasks.relations.synthesize.confused import Confused, are_cut, said_by
+from pipeline.tasks.relations.synthesize.rows import (
+    ALSO_ANNOTATED,
+    CALLED_SO,
+    TOO_LONG,
+    Synthetic,
+    SyntheticFiles,
+    listed_senses,
+)
+from pipeline.tasks.relations.synthesize.settings import SynthesizeSettings
+
+WRITER = "attested"
+
+
+@dataclass(frozen=True, slots=True)
+class ExplicitPair:
+    """An explicit pair that is to stand for an implicit one of ``label``, which is taken for ``against``."""
+
+    pair: Pair
+    label: str
+    against: tuple[str, ...] = ()
+
+
+class AttestedPairs(SyntheticFiles):
+    """Explicit training pairs of the confused senses; see ``sources.protocol.CandidateSource``.
+
+    Raises:
+        InputError: the corpus has none.
+    """
+
+    called = "pairs"
+    gpus = True
+
+    def __init__(self, settings: SynthesizeSettings, known: Confused) -> None:
+        self._settings, self._known = settings, known
+        explicit = known_pairs(settings.corpus, {"train"}, frozenset({EXPLICIT}))
+        items = [
+            ExplicitPair(pair, true, against)
+            for true, against in known.against().items()
+            for pair in explicit
+            if true in pair.senses
+        ][: settings.limit]
+        if not items:
+            raise InputError(
+                "no explicit training pair has a confused relation", path=settings.corpus,
+                remedy="say a greater --k, or take a --writer that is a language model",
+            )  # fmt: skip
+        if settings.confused == "random":
+            wanted = sum(row.reason is None for row in self._rows(items, known))
+            items = self._drawn(explicit, wanted)
+        self._units = [
+            items[start : start + settings.unit] for start in range(0, len(items), settings.unit)
+        ]
+        self._items = items
+        self.sizes: Sequence[int] = list(map(len, self._units))
+        inert = {"tokens", "error", "limit"}  # which pairs there are is counted
+        self.inert: Set[str] = inert if settings.confused == "random" else inert | {"seed"}
+        self.notes: Mapping[str, int] = {}
+
+    def _drawn(self, explicit: Sequence[Pair], wanted: int) -> list[ExplicitPair]:
+        """As many pairs of any relation that the model can read, in the corpus's order."""
+        items = [ExplicitPair(pair, pair.senses[0]) for pair in explicit]
+        too_long = are_cut(self._known.predictor, [each.pair for each in items])
+        places = [place for place, cut in enumerate(too_long) if not cut]
+        seed = self._settings.seed
+        places.sort(key=lambda place: uniform(seed, items[place].pair.pair_id, 0, 0))
+        return [items[place] for place in sorted(places[:wanted])]
+
+    def inputs(self) -> dict[str, Any]:
+        """The pairs, the model and its confusions, and who refuses."""
+        settings = self._settings
+        return {
+            **self._known.inputs(settings.corpus),
+            "writer": WRITER,
+            "filter": settings.filters,
+            "pairs": len(self._items),
+        }
+
+    def model(self) -> str | None:
+        """No language model."""
+        return None
+
+    def annotation(self) -> Annotation:
+        """That of the run, the dev pairs, and the explicit pairs."""
+        corpus = self._settings.corpus
+        read = list({each.pair.pair_id: each.pair for each in self._items}.values())
+        own = part_of_pairs(corpus_name(corpus), OTHERS, read)
+        return joined([*self._known.annotation(corpus), own])
+
+    def items(self, unit: int) -> tuple[list[ExplicitPair], dict[str, int]]:
+        """The pairs of a unit."""
+        return self._units[unit], {}
+
+    def prepare(
+        self, device: torch.device
+    ) -> Callable[[Sequence[ExplicitPair], OnBatch], tuple[list[Synthetic], dict[str, int]]]:
+        """Have the model at hand; returns what makes the rows of pairs."""
+        self._known.predictor.to(device)
+
+        def make(
+            items: Sequence[ExplicitPair], on_batch: OnBatch
+        ) -> tuple[list[Synthetic], dict[str, int]]:
+            rows = self._rows(items, self._known)
+            on_batch(len(items), 0)
+            return rows, {}
+
+        return make
+
+    def _rows(self, items: Sequence[ExplicitPair], known: Confused) -> list[Synthetic]:
+        too_long = are_cut(known.predictor, [each.pair for each in items])
+        rows = [
+            Synthetic(
+                sentence_id=each.pair.pair_id,
+                label=each.label,
+                arg1=each.pair.arg1,
+                arg2=each.pair.arg2,
+                confused=listed_senses(each.against) or None,
+                writer=WRITER,
+                license=each.pair.license,
+                reason=ALSO_ANNOTATED
+                if set(each.against) & set(each.pair.senses)
+                else TOO_LONG
+                if cut
+                else None,
+            )
+            for each, cut in zip(items, too_long, strict=True)
+        ]
+        # Of pairs drawn from any relation nobody has said what they are taken for.
+        if self._settings.filters != "model" or not any(each.against for each in items):
+            return rows
+        return filtered_by_model(rows, [each.pair for each in items], known)
+
+
+def filtered_by_model(
+    rows: Sequence[Synthetic], pairs: Sequence[Pair], known: Confused
+) -> list[Synthetic]:
+    """Refuse rows that a run's model takes for what their sense is confused with.
+
+    Args:
+        rows: new pairs, refused or not.
+        pairs: their arguments.
+        known: the run.
+    """
+    asked = [place for place, row in enumerate(rows) if row.reason is None]
+    said = dict(
+        zip(asked, said_by(known.predictor, [pairs[place] for place in asked]), strict=True)
+    )
+    against = known.against()
+    return [
+        replace(
+            row,
+            verdict=said[place],
+            reason=CALLED_SO if said[place] in against[row.label] else None,
+        )
+        if place in said
+        else row
+        for place, row in enumerate(rows)
+    ]

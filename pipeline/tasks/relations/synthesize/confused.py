@@ -1,0 +1,130 @@
+"""What a run's model takes for what on the dev split, and the pairs of L that it learned from."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pipeline.core.annotation import OTHERS, Annotation, joined, place_name, recorded
+from pipeline.core.cards.runs import RunCard
+from pipeline.core.console import table
+from pipeline.core.corpus_folder import RELATIONS_FILE, corpus_name, draw_file, task_name
+from pipeline.core.device import best_device
+from pipeline.core.documents import read_json
+from pipeline.core.errors import InputError
+from pipeline.core.files import sha256_of
+from pipeline.executor.launch import threads_of_torch
+from pipeline.models.loading import identity
+from pipeline.tasks.relations.confusions import Confusion, largest, matrix_of
+from pipeline.tasks.relations.examples import example_of
+from pipeline.tasks.relations.model import RelationModel
+from pipeline.tasks.relations.pairs import Pair, part_of_pairs
+from pipeline.tasks.relations.synthesize.settings import SynthesizeSettings
+from pipeline.tasks.relations.task import RelationTask
+
+DEV = "dev"
+_PREDICTOR = "predictor"
+
+
+@dataclass(frozen=True)
+class Confused:
+    """A run, and what its model confuses.
+
+    Attributes:
+        folder: the run's.
+        card: its ``run.json``.
+        predictor: its model.
+        cells: its largest confusions, the largest first.
+        labelled: L.
+        dev: the pairs that it was tried on.
+    """
+
+    folder: Path
+    card: RunCard
+    predictor: RelationModel
+    cells: Sequence[Confusion]
+    labelled: Sequence[Pair]
+    dev: Sequence[Pair]
+
+    @property
+    def draw(self) -> str:
+        """|L|, a number or ``full``."""
+        return str(self.card.get("draw", self.card["labelled"]))
+
+    def against(self) -> dict[str, tuple[str, ...]]:
+        """Each confused sense, and those that it is taken for; largest confusion first."""
+        found: dict[str, tuple[str, ...]] = {}
+        for cell in self.cells:
+            found[cell.true] = (*found.get(cell.true, ()), cell.predicted)
+        return found
+
+    def inputs(self, corpus: Path) -> dict[str, Any]:
+        """Digests of what all rows depend on, and the confusions."""
+        return {
+            "relations": sha256_of(corpus / RELATIONS_FILE),
+            "draw": sha256_of(corpus / draw_file(self.card["seed"], self.draw)),
+            "predictor": identity(str(self.folder / _PREDICTOR)),
+            "confusions": [
+                [each.true, each.predicted, each.errors, each.there] for each in self.cells
+            ],
+        }
+
+    def annotation(self, corpus: Path) -> Annotation:
+        """That of the run, and the dev pairs by which the confusions were chosen."""
+        chosen = part_of_pairs(corpus_name(corpus), OTHERS, self.dev, use="chosen")
+        return joined([*recorded(self.card, place_name(self.folder)), chosen])
+
+    def show(self) -> None:
+        """Print the confusions with their counts."""
+        sources = [sum(cell.true in pair.senses for pair in self.labelled) for cell in self.cells]
+        rows = [
+            (each.true, each.predicted, f"{each.errors} of {each.there}", f"{each.rate:.0%}", count)
+            for each, count in zip(self.cells, sources, strict=True)
+        ]
+        heads = ("relation", "taken for", "errors on dev", "rate", "pairs in L")
+        table(f"what {self.folder} confuses most", heads, rows)
+
+
+def confused(settings: SynthesizeSettings) -> Confused:
+    """Load a run's model and try it on dev.
+
+    Raises:
+        InputError: there is no such run or draw, the corpus is of another task, or no confusion is large.
+        ModelError: the model is damaged.
+    """
+    task, folder = RelationTask(), settings.run_folder
+    if (name := task_name(settings.corpus)) != task.name:
+        raise InputError(
+            f"a corpus of {name}, and argument pairs are written for one of {task.name}",
+            path=settings.corpus, remedy="ingest one with the reader pdtb",
+        )  # fmt: skip
+    card: RunCard = read_json(
+        folder / "run.json", RunCard, remedy="name a run that `conjoin train` finished, with --run"
+    )
+    draw = str(card.get("draw", card["labelled"]))
+    labelled, _ = task.draw(settings.corpus, card["seed"], draw)
+    predictor = task.load(folder / _PREDICTOR)
+    dev = task.evaluation.instances(settings.corpus, DEV, None)
+    with threads_of_torch(settings.threads):
+        matrix = matrix_of(predictor.to(best_device()), dev)
+    cells = largest(matrix, predictor.senses, settings.k, settings.least_errors)
+    if not cells:
+        raise InputError(
+            f"its model takes no relation for another in {settings.least_errors} or more of the "
+            f"{len(dev):,} pairs of {DEV}",
+            path=folder, remedy="say a smaller --least-errors, or name another --run",
+        )  # fmt: skip
+    return Confused(folder, card, predictor, cells, labelled, dev)
+
+
+def said_by(predictor: RelationModel, pairs: Sequence[Pair]) -> list[str | None]:
+    """The sense that a model gives each pair; None where it gives none."""
+    answers = predictor.answers([example_of(pair) for pair in pairs])
+    return [None if each is None else each.example.senses[0] for each in answers]
+
+
+def are_cut(predictor: RelationModel, pairs: Sequence[Pair]) -> list[bool]:
+    """Whether each pair is too long for a model to read whole."""
+    sides = [(pair.words1, pair.words2) for pair in pairs]
+    predictor.pairs.encode(sides)  # at once, which it remembers
+    return [bool(predictor.pairs.cut([each])) for each in sides]

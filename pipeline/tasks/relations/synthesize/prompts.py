@@ -1,0 +1,91 @@
+"""The two prompts of the thesis's §4.4.1, and how answers to them are read.
+
+Their words are the thesis's; what Figure 4.5 leaves open (the quotation marks, where the answer begins, that
+it says "No." before "Yes.") is as its authors' code has it. The begun answer ends at the dash of a new line,
+without the blank after it, which chat templates cut off.
+"""
+
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+
+from pipeline.core.files import digest_of
+from pipeline.models.writers.protocol import Prompt, WrittenAnswer
+from pipeline.tasks.relations.pairs import Pair
+from pipeline.tasks.relations.synthesize.definitions import Sense
+
+VERDICT_TOKENS = 128
+"""Most tokens of a verdict, as the authors' code has it."""
+
+_ITEM = "- "
+_NAMES = ("write", "begun", "judge")
+
+
+def writing_prompt(source: Pair, sense: Sense, shown: Sequence[Pair], tokens: int) -> Prompt:
+    """Stage 1: what else has the sense to a source's Arg1.
+
+    Args:
+        source: the pair whose Arg1 gets new second arguments; its own stands first in the begun answer.
+        sense: R_true.
+        shown: pairs of that sense.
+        tokens: most tokens of the answer.
+    """
+    arg1, arg2 = (" ".join(words) for words in (source.words1, source.words2))
+    user = _template("write").format(
+        sense=sense.name, definition=sense.definition, examples=_lines(shown), arg1=arg1
+    )
+    return Prompt(user, _template("begun").format(arg2=arg2), tokens=tokens)
+
+
+def judging_prompt(arg1: str, arg2: str, sense: Sense, shown: Sequence[Pair]) -> Prompt:
+    """Stage 2: whether a new pair has the sense that it must not be taken for.
+
+    Args:
+        arg1: of the new pair.
+        arg2: the one that was written.
+        sense: R_pred.
+        shown: pairs of that sense.
+    """
+    user = _template("judge").format(
+        sense=sense.name, definition=sense.definition, examples=_lines(shown), arg1=arg1, arg2=arg2
+    )
+    return Prompt(user, tokens=VERDICT_TOKENS)
+
+
+def listed(answer: WrittenAnswer) -> list[str]:
+    """The new second arguments of an answer to stage 1: its lines that begin with "- ".
+
+    The first line needs no dash where the answer was begun with it.
+    """
+    first, *others = (answer.text or "").split("\n")
+    items = [first.strip().removeprefix(_ITEM)]
+    if answer.begun == "asked":  # whoever was only asked to go on says what it likes first
+        items = [first.strip().removeprefix(_ITEM)] if first.strip().startswith(_ITEM) else []
+    items += [line.removeprefix(_ITEM) for line in others if line.startswith(_ITEM)]
+    return [" ".join(item.split()) for item in items]
+
+
+def has_it(verdict: str) -> bool | None:
+    """Whether an answer to stage 2 says that the pair has the sense; None where it ends in neither word.
+
+    Small models leave out the full stop of an answer of one word.
+    """
+    said = verdict.strip()
+    if said == "No" or said.endswith("No."):
+        return False
+    return True if said == "Yes" or said.endswith("Yes.") else None
+
+
+def templates_digest() -> str:
+    """Hex SHA-256 of what the prompts are made of."""
+    return digest_of([*map(_template, _NAMES), VERDICT_TOKENS])
+
+
+def _lines(pairs: Sequence[Pair]) -> str:
+    return "\n".join(f"{' '.join(each.words1)} - {' '.join(each.words2)}" for each in pairs)
+
+
+@cache
+def _template(name: str) -> str:
+    path = files("pipeline") / "resources" / "prompts" / "relations" / f"{name}.txt"
+    return path.read_text(encoding="utf-8").strip()

@@ -1,0 +1,69 @@
+"""Rows that ``synthesize`` makes: candidates, and rejects with their reason."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from pipeline.core.corpus_folder import RELATIONS_FILE
+from pipeline.core.files import digest_of
+from pipeline.tasks.relations.rows import SYNTHETIC, SYNTHETIC_REJECTS
+
+ALSO_ANNOTATED = "annotated with the other relation, too"
+ARG1_AGAIN = "the first argument again"
+CALLED_SO = "the model takes it for the other relation"
+EMPTY = "empty"
+NO_COMPLETION = "no completion"
+NO_VERDICT = "no verdict"
+OWN_AGAIN = "the source's own second argument"
+TOO_LONG = "longer than the encoder reads"
+TWICE = "written twice"
+YES = "judged to have the other relation"
+
+
+@dataclass(frozen=True, slots=True)
+class Synthetic:
+    """A new pair, as the columns of ``SYNTHETIC`` have it; ``reason``: why it is refused, if it is."""
+
+    sentence_id: str
+    label: str
+    arg1: str
+    arg2: str
+    confused: str | None
+    writer: str
+    license: str
+    prompt: str | None = None
+    completion: str | None = None
+    verdict: str | None = None
+    reason: str | None = None
+
+    @property
+    def candidate_id(self) -> str:
+        """A hash of the content, 24 hex digits."""
+        return digest_of([self.sentence_id, self.label, self.arg1, self.arg2])[:24]
+
+
+class SyntheticFiles:
+    """The files of sources whose rows are new pairs (``sources.protocol.CandidateSource``)."""
+
+    schemas: Mapping[str, pa.Schema] = {"candidates": SYNTHETIC, "rejects": SYNTHETIC_REJECTS}
+    text_file = RELATIONS_FILE
+    added: str | None = None
+
+    def tables(self, rows: Sequence[Synthetic]) -> dict[str, list[dict[str, Any]]]:
+        """The rows of each kind of file."""
+        made: dict[str, list[dict[str, Any]]] = {kind: [] for kind in self.schemas}
+        for row in rows:
+            values = {"candidate_id": row.candidate_id, "score": None, **asdict(row)}
+            if values["reason"] is None:
+                del values["reason"]
+                made["candidates"].append(values)
+            else:
+                made["rejects"].append(values)
+        return made
+
+
+def listed_senses(senses: Sequence[str]) -> str:
+    """Several senses as a column has them."""
+    return ", ".join(senses)
