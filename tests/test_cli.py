@@ -133,8 +133,8 @@ def test_it_starts_as_a_program() -> None:
         (
             ["ingest", "treebnk", "x"],
             "ingest.reader = 'treebnk': no such reader; there are: world, genia, ptb, ptb-ext, gum, "
-            "treebank, text, pdtb, world-relations; did you mean 'treebank'? A section of params.yaml needs "
-            "--params",
+            "treebank, text, pdtb, world-relations; "
+            "did you mean 'treebank'? A section of params.yaml needs --params",
         ),
         (
             ["ingest", "figure4", "x"],

@@ -76,7 +76,7 @@ class JudgedStructure:
 def run(settings: DiagnoseSettings) -> None:
     """Train a predictor for each fold, judge the fold by it, write ``targets.json`` and print a table.
 
-    Of relations the run's own predictor is judged, on dev (``confusions``).
+    Of relations the run's own predictor is judged, on its validation pairs (``confusions``).
 
     A fold whose predictor is finished and current is not trained again.
 

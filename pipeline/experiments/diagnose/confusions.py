@@ -1,36 +1,35 @@
-"""What a run of relations confuses on dev: the matrix, and its largest cells."""
+"""What a run of relations confuses among its validation pairs: the matrix, and its largest cells."""
 
 from functools import partial
 from pathlib import Path
 
 import torch
 
-from pipeline.core.annotation import OTHERS, as_json, joined, recorded
+from pipeline.core.annotation import as_json, recorded
 from pipeline.core.annotation import place_name as name_of
 from pipeline.core.cards.confusions import ConfusionsFile
 from pipeline.core.cards.runs import RunCard
 from pipeline.core.claims import Claim, Listed, mark_of
 from pipeline.core.console import say, table
-from pipeline.core.corpus_folder import corpus_name, inputs_in
+from pipeline.core.corpus_folder import inputs_in
 from pipeline.core.device import best_device
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
 from pipeline.core.files import folder_lock, sweep, write_json
 from pipeline.experiments.diagnose.settings import DiagnoseSettings
 from pipeline.tasks.relations.confusions import Confusion, Matrix, largest, matrix_of
-from pipeline.tasks.relations.evaluation import RelationEvaluation
 from pipeline.tasks.relations.model import RelationModel
-from pipeline.tasks.relations.pairs import part_of_pairs
+from pipeline.tasks.relations.task import RelationTask
 
 CONFUSIONS = "confusions.json"
-_SPLIT = "dev"
+_LOOKED_AT = "validation"
 
 
 def find_confusions(settings: DiagnoseSettings, card: RunCard, corpus: Path) -> None:
-    """Predict dev with a run's model, write ``confusions.json`` and print what is in it.
+    """Predict the validation pairs with a run's model, write ``confusions.json`` and print what is in it.
 
     Raises:
-        InputError: dev has no pair of a sense that models tell, or another run's confusions are there.
+        InputError: the draw is gone, or another run's confusions are there.
         ModelError: the run's model cannot be loaded.
     """
     draw = str(card.get("draw", card["labelled"]))
@@ -39,16 +38,15 @@ def find_confusions(settings: DiagnoseSettings, card: RunCard, corpus: Path) -> 
     inputs = [*inputs_in(corpus), settings.run]
     claim = Claim(out, "diagnose", inputs, partial(_earlier, about=about), parts=[CONFUSIONS])
     claim.check()
-    pairs = RelationEvaluation().instances(corpus, _SPLIT, None)
+    _, pairs = RelationTask().draw(corpus, card["seed"], draw)
     torch.set_num_threads(settings.threads)
     model = RelationModel.load(settings.run / "predictor").to(best_device())
     matrix = matrix_of(model, pairs)
     cells = largest(matrix, model.senses, settings.cells, settings.least_errors)
-    looked_at = part_of_pairs(corpus_name(corpus), OTHERS, pairs, use="chosen")
     document: ConfusionsFile = {
         "format": 1,
         "run": {"system": card["system"], "draw": draw, "seed": card["seed"]},
-        "split": _SPLIT,
+        "split": _LOOKED_AT,
         "least_errors": settings.least_errors,
         "senses": list(model.senses),
         "matrix": matrix.tolist(),
@@ -56,7 +54,7 @@ def find_confusions(settings: DiagnoseSettings, card: RunCard, corpus: Path) -> 
             {"true": c.true, "predicted": c.predicted, "errors": c.errors, "there": c.there}
             for c in cells
         ],
-        "annotation": as_json(joined([*recorded(card, name_of(settings.run)), looked_at])),
+        "annotation": as_json(recorded(card, name_of(settings.run))),
     }
     with folder_lock(out):
         claim.take()
@@ -92,7 +90,7 @@ def show(
     """Print the matrix, its rows true and its columns predicted senses, and the largest cells."""
     numbers = [str(number) for number in range(1, len(senses) + 1)]
     table(
-        "true sense by predicted sense, pairs of dev",
+        "true sense by predicted sense, validation pairs",
         ("", *numbers),
         [
             (f"{number} {sense}", *(f"{count:,}" if count else "" for count in row))

@@ -9,7 +9,7 @@ from pipeline.core.settings import MOST_THREADS, Settings
 
 
 class DiagnoseSettings(Settings):
-    """Find where a run's predictor fails: by held-out folds of L, or of relations on dev."""
+    """Find where a run's predictor fails: by folds of L, or of relations among its validation pairs."""
 
     stage: ClassVar[str] = "diagnose"
     arguments: ClassVar[tuple[str, ...]] = ("run",)

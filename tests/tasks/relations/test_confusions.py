@@ -56,7 +56,7 @@ def test_few_errors_are_no_confusion_and_ties_go_by_row_and_column() -> None:
 def test_diagnose_writes_the_confusions_of_a_run(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The matrix of dev, and its largest cells; options of folds are refused, and another run's file."""
+    """The matrix of the validation pairs, its largest cells; no folds, and no other run's file."""
     corpus = pairwise.build(tmp_path / "small")
     for name in ("vanilla", "other"):
         train.run(pairwise.settings(corpus, mode="baseline", system=name, steps=4, warm_steps=0))
@@ -73,10 +73,8 @@ def test_diagnose_writes_the_confusions_of_a_run(
     wrong = np.sum(found["matrix"]) - np.trace(found["matrix"])
     assert 0 < sum(cell["errors"] for cell in found["largest"]) <= wrong
     assert all(cell["true"] in printed for cell in found["largest"])
-    others = [part for part in found["annotation"] if part["part"] == "others"]
-    assert [(part["split"], part["use"], part["pairs"]) for part in others] == [
-        ("dev", "chosen", 18)
-    ]
+    parts = [(part["part"], part["use"], part["pairs"]) for part in found["annotation"]]
+    assert parts == [("labelled", "learned", 36), ("validation", "chosen", 18)]
     diagnose.run(DiagnoseSettings(run=run))  # again: its own file is made anew
     with pytest.raises(InputError, match="the confusions of another run are here"):
         diagnose.run(DiagnoseSettings(run=corpus / "runs/other/36/seed-0", out=path.parent))

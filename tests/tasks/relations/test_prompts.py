@@ -91,8 +91,17 @@ def test_who_was_only_asked_to_go_on_may_say_something_first() -> None:
 
 @pytest.mark.parametrize(
     ("verdict", "found"),
-    [("They do not. No.\n", False), ("Yes.", True), ("No", False), (" Yes\n", True), ("no", None), ("I say No", None), ("No. But perhaps", None), ("", None)],
-)  # fmt: skip
+    [
+        ("They do not. No.\n", False),
+        ("Yes.", True),
+        ("No", False),
+        (" Yes\n", True),
+        ("no", None),
+        ("I say No", None),
+        ("No. But perhaps", None),
+        ("", None),
+    ],
+)
 def test_a_verdict_is_what_it_ends_in(verdict: str, found: bool | None) -> None:
     """Yes. or No., and nothing else."""
     assert has_it(verdict) is found

@@ -57,12 +57,14 @@ def said(corpus: Path, pairs: Sequence[Pair]) -> list[str]:
 
 
 def cells(corpus: Path, k: int) -> list[tuple[str, str]]:
-    """The largest confusions on dev, counted one by one."""
-    dev = list(read_pairs(corpus, {"dev"}))
+    """The largest confusions among the validation pairs, counted one by one."""
+    drawn = set(read_json(corpus / "draws/seed-0/24.json")["validation"])
+    validation = [pair for pair in read_pairs(corpus, {"train"}) if pair.pair_id in drawn]
     found: Counter[tuple[str, str]] = Counter(
-        (each.senses[0], own) for each, own in zip(dev, said(corpus, dev), strict=True)
+        (each.senses[0], own)
+        for each, own in zip(validation, said(corpus, validation), strict=True)
     )
-    there = Counter(each.senses[0] for each in dev)
+    there = Counter(each.senses[0] for each in validation)
     wrong = [cell for cell, count in found.items() if cell[0] != cell[1] and count >= 3]
     places = {sense: place for place, sense in enumerate(SENSES)}
     wrong.sort(key=lambda cell: (-found[cell] / there[cell[0]], places[cell[0]], places[cell[1]]))

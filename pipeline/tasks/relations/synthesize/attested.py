@@ -99,7 +99,7 @@ class AttestedPairs(SyntheticFiles):
         return None
 
     def annotation(self) -> Annotation:
-        """That of the run, the dev pairs, and the explicit pairs."""
+        """That of the run and of the explicit pairs."""
         corpus = self._settings.corpus
         read = list({each.pair.pair_id: each.pair for each in self._items}.values())
         own = part_of_pairs(corpus_name(corpus), OTHERS, read)

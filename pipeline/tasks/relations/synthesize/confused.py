@@ -1,14 +1,18 @@
-"""What a run's model takes for what on the dev split, and the pairs of L that it learned from."""
+"""What a run's model takes for what among its validation pairs, and the pairs of L that it learned from.
+
+The thesis looks at dev. The draw's validation pairs are annotated for every system, so that what is gained
+over one without synthesis is at equal annotation.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pipeline.core.annotation import OTHERS, Annotation, joined, place_name, recorded
+from pipeline.core.annotation import Annotation, place_name, recorded
 from pipeline.core.cards.runs import RunCard
 from pipeline.core.console import table
-from pipeline.core.corpus_folder import RELATIONS_FILE, corpus_name, draw_file, task_name
+from pipeline.core.corpus_folder import RELATIONS_FILE, draw_file, task_name
 from pipeline.core.device import best_device
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
@@ -18,11 +22,10 @@ from pipeline.models.loading import identity
 from pipeline.tasks.relations.confusions import Confusion, largest, matrix_of
 from pipeline.tasks.relations.examples import example_of
 from pipeline.tasks.relations.model import RelationModel
-from pipeline.tasks.relations.pairs import Pair, part_of_pairs
+from pipeline.tasks.relations.pairs import Pair
 from pipeline.tasks.relations.synthesize.settings import SynthesizeSettings
 from pipeline.tasks.relations.task import RelationTask
 
-DEV = "dev"
 _PREDICTOR = "predictor"
 
 
@@ -36,7 +39,7 @@ class Confused:
         predictor: its model.
         cells: its largest confusions, the largest first.
         labelled: L.
-        dev: the pairs that it was tried on.
+        validation: the pairs that it was tried on.
     """
 
     folder: Path
@@ -44,7 +47,7 @@ class Confused:
     predictor: RelationModel
     cells: Sequence[Confusion]
     labelled: Sequence[Pair]
-    dev: Sequence[Pair]
+    validation: Sequence[Pair]
 
     @property
     def draw(self) -> str:
@@ -70,9 +73,8 @@ class Confused:
         }
 
     def annotation(self, corpus: Path) -> Annotation:
-        """That of the run, and the dev pairs by which the confusions were chosen."""
-        chosen = part_of_pairs(corpus_name(corpus), OTHERS, self.dev, use="chosen")
-        return joined([*recorded(self.card, place_name(self.folder)), chosen])
+        """That of the run, of which the validation pairs are a part."""
+        return recorded(self.card, place_name(self.folder))
 
     def show(self) -> None:
         """Print the confusions with their counts."""
@@ -81,12 +83,12 @@ class Confused:
             (each.true, each.predicted, f"{each.errors} of {each.there}", f"{each.rate:.0%}", count)
             for each, count in zip(self.cells, sources, strict=True)
         ]
-        heads = ("relation", "taken for", "errors on dev", "rate", "pairs in L")
+        heads = ("relation", "taken for", "errors in validation", "rate", "pairs in L")
         table(f"what {self.folder} confuses most", heads, rows)
 
 
 def confused(settings: SynthesizeSettings) -> Confused:
-    """Load a run's model and try it on dev.
+    """Load a run's model and try it on the validation pairs.
 
     Raises:
         InputError: there is no such run or draw, the corpus is of another task, or no confusion is large.
@@ -102,19 +104,18 @@ def confused(settings: SynthesizeSettings) -> Confused:
         folder / "run.json", RunCard, remedy="name a run that `conjoin train` finished, with --run"
     )
     draw = str(card.get("draw", card["labelled"]))
-    labelled, _ = task.draw(settings.corpus, card["seed"], draw)
+    labelled, validation = task.draw(settings.corpus, card["seed"], draw)
     predictor = task.load(folder / _PREDICTOR)
-    dev = task.evaluation.instances(settings.corpus, DEV, None)
     with threads_of_torch(settings.threads):
-        matrix = matrix_of(predictor.to(best_device()), dev)
+        matrix = matrix_of(predictor.to(best_device()), validation)
     cells = largest(matrix, predictor.senses, settings.k, settings.least_errors)
     if not cells:
         raise InputError(
             f"its model takes no relation for another in {settings.least_errors} or more of the "
-            f"{len(dev):,} pairs of {DEV}",
+            f"{len(validation):,} validation pairs",
             path=folder, remedy="say a smaller --least-errors, or name another --run",
         )  # fmt: skip
-    return Confused(folder, card, predictor, cells, labelled, dev)
+    return Confused(folder, card, predictor, cells, labelled, validation)
 
 
 def said_by(predictor: RelationModel, pairs: Sequence[Pair]) -> list[str | None]:

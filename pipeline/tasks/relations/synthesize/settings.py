@@ -43,7 +43,9 @@ class SynthesizeSettings(SourceSettings):
     )
     k: int = Field(3, ge=1, description="k: how many confusions are taken, the largest ones.")
     least_errors: int = Field(
-        3, ge=1, description="Take no confusion with fewer errors on dev than that."
+        3,
+        ge=1,
+        description="Take no confusion with fewer errors among the validation pairs than that.",
     )
     filter: Filter | None = Field(
         None,

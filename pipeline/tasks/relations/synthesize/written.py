@@ -151,7 +151,7 @@ class WrittenPairs(SyntheticFiles):
         return self._author.identity
 
     def annotation(self) -> Annotation:
-        """That of the run and the dev pairs; of language models it is taken to be nothing."""
+        """That of the run; of language models it is taken to be nothing."""
         return self._known.annotation(self._settings.corpus)
 
     def items(self, unit: int) -> tuple[list[ConfusedPair], dict[str, int]]:
