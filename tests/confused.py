@@ -24,17 +24,17 @@ def pair(number: int, split: str, kind: str = "implicit") -> Pair:
 
 
 def build(folder: Path, bert: Path) -> Path:
-    """24 pairs in L, 12 to validate, 60 of dev, 90 explicit ones; and a run whose model was never trained.
+    """24 pairs in L, 60 to validate, 12 of dev, 90 explicit ones; and a run whose model was never trained.
 
     Args:
         folder: where it goes.
         bert: its encoder.
     """
-    pairs = [pair(n, "train" if n < 36 else "dev") for n in range(96)]
+    pairs = [pair(n, "dev" if 24 <= n < 36 else "train") for n in range(96)]
     pairs += [pair(n, "train", "explicit") for n in range(96, 186)]
     write_pairs(folder, pairs)
     ids = [each.pair_id for each in pairs]
-    draw = {"labelled": ids[:24], "validation": ids[24:36]}
+    draw = {"labelled": ids[:24], "validation": ids[36:96]}
     write_json(folder / "draws/seed-0/24.json", draw)
     files = [folder / RELATIONS_FILE, folder / "draws/seed-0/24.json"]
     facts = {file.relative_to(folder).as_posix(): FileFacts.of(file) for file in files}
