@@ -55,6 +55,10 @@ _HEAD = """\
 """
 
 
+_PARSER = "parser"
+"""Folder of the corpus's parser."""
+
+
 def cells_of(experiment: Experiment, path: Path) -> dict[str, Any]:
     """What stands in ``cells.yaml``.
 
@@ -155,7 +159,7 @@ class _OfCorpus:
         if self._read.task == COORDINATION:
             self._add("preparse", [])
             self._add("audit", [])
-            self._add("evaluate", [], file=self._file, parser="parser")
+            self._add("evaluate", [], file=self._file, parser=_PARSER)
             self._add("report", [], audit="audit", preparse="preparse.json")
         else:
             self._add("evaluate", [], file=self._file, parser=self._file)
@@ -185,8 +189,10 @@ class _OfCorpus:
         self._sizes[size] = self._seeds[seed] = None
         entry = self._tables["systems"][system] or {}
         folder = entry.get("candidates")
+        # What a parser learned from is known where it lies; `preparse` makes no other one.
+        place = _PARSER if settings.gold_of == _PARSER else self._file
         with self._within(f"the system {system}"):
-            place = self._file if folder is None else self._candidates(folder, seed)
+            place = place if folder is None else self._candidates(folder, seed)
         self._add(
             "train", [settings.system, size, seed],
             system=system, labelled=_number(size), seed=seed, candidates=place, file=self._file,

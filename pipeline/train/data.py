@@ -108,7 +108,7 @@ def read_data(
     apart = set(task.kept_apart(labelled, validation))
     others = list[Any]()
     if settings.gold_folder is not None:
-        taught = sentences_of_parser(settings.corpus, settings.gold_folder, validation)
+        taught = sentences_of_parser(settings.corpus, settings.gold_folder)
         others = [sentence for sentence in taught if sentence.sentence_id not in drawn | without]
         apart |= {sentence.sentence_id for sentence in others}
     labelled = [sentence for sentence in labelled if sentence.sentence_id not in without]

@@ -4,7 +4,6 @@ A parser of 2,500 gold trees has seen the coordinations in them, which are not i
 from these as well is the rival of candidates that such a parser makes.
 """
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from pipeline.core.draws import gold_of
@@ -12,19 +11,16 @@ from pipeline.core.errors import InputError
 from pipeline.core.types import Sentence
 
 
-def sentences_of_parser(
-    corpus: Path, folder: Path, validation: Sequence[Sentence]
-) -> list[Sentence]:
+def sentences_of_parser(corpus: Path, folder: Path) -> list[Sentence]:
     """Those whose trees a parser learned from, not those that chose its epoch, in the order of their ids.
 
     Args:
         corpus: the corpus folder.
         folder: the parser's.
-        validation: what the predictor is chosen by, which nothing may learn from.
 
     Raises:
-        InputError: there is no parser, nothing says what it learned from, a sentence is not one of the
-            corpus's training split, or is among the validation sentences.
+        InputError: there is no parser, nothing says what it learned from, or a sentence is not one of the
+            corpus's training split.
     """
     from pipeline.parsing.card import LEARNED, what_it_learned  # noqa: PLC0415 - stanza takes seconds
 
@@ -35,13 +31,6 @@ def sentences_of_parser(
             remedy="name the folder of one that conjoin trained, with --gold-of",
         )  # fmt: skip
     trees = set(learned["trees"])
-    checked = sorted(trees & {sentence.sentence_id for sentence in validation})
-    if checked:
-        raise InputError(
-            f"the parser learned from {len(checked):,} of the {len(validation):,} validation sentences",
-            path=folder, sentence_id=checked[0],
-            remedy="name a parser that was trained without this draw's validation sentences",
-        )  # fmt: skip
     found = gold_of(
         corpus, trees, folder / LEARNED, "the parser learned from",
         "name a parser that was trained on this corpus as it is now",

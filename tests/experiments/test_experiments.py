@@ -107,6 +107,8 @@ def test_cells_are_named_by_what_they_are(cells: dict[str, list[Cell]]) -> None:
     assert "generate@world-attested-bert-0" in cell.needs
     assert of["train@world-baseline-100-0"].needs == {"ingest@world", "pretrain@world-bert-0"}
     assert {"generations.unranked"} < {*of["generate@world-unranked-2"].params}
+    rival = next(c for c in cells["demo"] if c.name == "train@world-baseline-gold-100-0")
+    assert "preparse@world" in rival.needs
 
 
 def test_the_tables_have_the_papers_rows_and_only_the_cells_they_need(
@@ -134,7 +136,10 @@ def test_the_demo_has_its_rows_at_100_labels_and_the_winner_at_250(
     """Its quick form has both kinds of fills, and both make the folder of the hint."""
     rows = ("baseline", "t5", "bert", "t5-no-filter", "attested-bert", "unranked")
     wanted = {f"{name}-100-{seed}" for name in rows for seed in "012"}
-    wanted |= {f"{name}-250-{seed}" for name in ("baseline", "attested-bert") for seed in "012"}
+    rivals = ("baseline-gold", "attested-gold")
+    both = ("baseline", "attested-bert", *rivals)
+    wanted |= {f"{name}-100-{seed}" for name in rivals for seed in "012"}
+    wanted |= {f"{name}-250-{seed}" for name in both for seed in "012"}
     assert {*named(cells["demo"], "train")} == wanted
     assert {*named(cells["quick"], "train")} == {
         f"{name}-100-0" for name in ("baseline", "t5", "t5-no-filter", "attested-bert")
