@@ -73,7 +73,9 @@ def test_diagnose_writes_the_confusions_of_a_run(
     wrong = np.sum(found["matrix"]) - np.trace(found["matrix"])
     assert 0 < sum(cell["errors"] for cell in found["largest"]) <= wrong
     assert all(cell["true"] in printed for cell in found["largest"])
-    parts = [(part["part"], part.get("use", "learned"), part["pairs"]) for part in found["annotation"]]
+    parts = [
+        (part["part"], part.get("use", "learned"), part["pairs"]) for part in found["annotation"]
+    ]
     assert parts == [("labelled", "learned", 36), ("validation", "chosen", 18)]
     diagnose.run(DiagnoseSettings(run=run))  # again: its own file is made anew
     with pytest.raises(InputError, match="the confusions of another run are here"):
