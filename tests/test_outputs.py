@@ -427,6 +427,8 @@ REMOVING = {
     "ingest/stage.py": "draws that an earlier record lists",
     "parsing/making.py": "the tagger of a parser, under a claim",
     "pretrain/stage.py": "its hidden folder of work",
+    "pretrain/raw_text.py": "the texts of its own work folder, by their names",
+    "pretrain/token_store.py": "the store of its own work folder, by its names",
     "release/package.py": "the sums of a release in the making",
     "report/stage.py": "pictures that begin as it writes them",
     "train/candidate_store.py": "copies in the cache",

@@ -15,15 +15,16 @@ from pipeline.core.types import Candidate, Reject, Span, candidate_id
 from pipeline.generate import sources
 from pipeline.generate.settings import GenerateSettings
 from pipeline.generate.stage import default_out, run
-from pipeline.ingest.readers import READERS
+from pipeline.ingest.readers import PAIR_READERS, READERS
 from pipeline.ingest.settings import IngestSettings
 from pipeline.sharing.export.formats import FORMATS
 from pipeline.sharing.export.settings import ExportSettings
+from pipeline.sources.protocol import CoordinationFiles
 from pipeline.train.acceptance import RULES
 from pipeline.train.settings import TrainSettings
 
 
-class Counting:
+class Counting(CoordinationFiles):
     """A source without model or trees: numbers that are coordinated with the next."""
 
     called = "numbers"
@@ -106,7 +107,7 @@ def test_a_source_is_chosen_and_has_its_own_folder(
 @pytest.mark.parametrize(
     ("settings", "field", "registry"),
     [
-        (IngestSettings, "reader", READERS),
+        (IngestSettings, "reader", {**READERS, **PAIR_READERS}),
         (GenerateSettings, "fills", sources.SOURCES),
         (TrainSettings, "accept", RULES),
         (ExportSettings, "format", FORMATS),

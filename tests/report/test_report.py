@@ -6,6 +6,7 @@ import json
 import math
 import random
 import re
+import shutil
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -20,6 +21,7 @@ import yaml
 from defusedxml import ElementTree
 
 from pipeline.core.comparison import mean_sd
+from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
 from pipeline.core.files import write_json, write_text
 from pipeline.core.markdown import code_span, percent
@@ -983,10 +985,10 @@ def test_chosen_candidates_tell_from_what_and_how_and_unfinished_ones_are_left_o
             "sample": {"distance": {"before": 0.4, "after": after}},
         }  # fmt: skip
         tally = {"seen": 100, "kept": 60, "refused": {}}
-        write_json(
-            corpus / f"candidates/chosen/seed-{seed}/manifest.json",
-            {"tally": tally, "selection": selection},
-        )
+        place = corpus / f"candidates/chosen/seed-{seed}"
+        shutil.copytree(corpus / "candidates/t5-sync/seed-0", place)
+        manifest = read_json(place / "manifest.json")
+        write_json(place / "manifest.json", manifest | {"tally": tally, "selection": selection})
     (corpus / "candidates/harvest/seed-0/.units").mkdir(parents=True)
     run(ReportSettings(corpus=corpus, examples=2))
     ((name, fact),) = selections(corpus)
@@ -1107,7 +1109,7 @@ def test_pictures_are_files_that_stand_alone(corpus: Path) -> None:
 def test_dvc_plots_what_the_report_writes(corpus: Path) -> None:
     """Every output and plot of the stage is there, with its columns and a template that is ours."""
     root = Path(__file__).parents[2]
-    stage = yaml.safe_load((root / "dvc.yaml").read_text())["stages"]["report"]
+    stage = yaml.safe_load((root / "dvc.yaml").read_text())["stages"]["report"]["do"]
     for out in (*stage["outs"], *stage["plots"]):
         path, props = next(iter(out.items())) if isinstance(out, dict) else (out, {})
         made = corpus / path.removeprefix("data/${item.corpus}/")

@@ -144,7 +144,7 @@ def test_judgements_that_params_name_are_inputs_of_the_report() -> None:
         if "judgements" in each
     ]
     assert Path("benchmarks/judgements/genia.csv") in named
-    deps = yaml.safe_load((root / "dvc.yaml").read_text())["stages"]["report"]["deps"]
+    deps = yaml.safe_load((root / "dvc.yaml").read_text())["stages"]["report"]["do"]["deps"]
     assert {str(path.parent) for path in named} <= set(deps)
     assert all((root / path.parent).is_dir() for path in named)
 
