@@ -10,10 +10,8 @@ from typing import Any
 import torch
 
 from pipeline.core.annotation import Annotation
-from pipeline.core.candidates import SERVED
 from pipeline.core.console import tell
 from pipeline.core.errors import SettingsError
-from pipeline.core.settings import shown_place
 from pipeline.core.types import Reference
 from pipeline.executor.run import OnBatch
 from pipeline.generate.infilling import FillAll, SpanSource
@@ -33,6 +31,7 @@ from pipeline.infill.proposals import (
     rank_by_texts,
 )
 from pipeline.models.loading import identity, load_tokenizer, locate
+from pipeline.models.writers.address import served_identity
 from pipeline.models.writers.keeping import EmptyShare, KeepingScorer, KeepingWriter
 from pipeline.models.writers.kept import KeptAnswers
 from pipeline.models.writers.protocol import Sampling, TextScore
@@ -85,8 +84,7 @@ class ProposedInfilling(SpanSource):
 
     def model(self) -> str:
         """Its name at the server, whose address does not matter."""
-        place = Path(self._name)
-        return f"{SERVED}{shown_place(place) if place.is_absolute() else self._name}"
+        return served_identity(self._name)
 
     def annotation_of_model(self) -> Annotation:
         """Taken to be nothing, as of any model from elsewhere."""

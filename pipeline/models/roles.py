@@ -387,13 +387,24 @@ def load_role(
     return model, tokenizer, lacking
 
 
-def load_encoder(where: str, role: Encoder = ENCODER) -> LanguageModel:
+def load_encoder(
+    where: str, role: Encoder = ENCODER, *, dropout: float | None = None
+) -> LanguageModel:
     """A bare Transformer encoder in fp32, for a predictor or parser, and its tokenizer.
+
+    Args:
+        where: what to hand to ``from_pretrained``.
+        role: what it is to be.
+        dropout: in the encoder; None keeps what it was pretrained with.
 
     Raises:
         ModelError: as ``load_role``.
     """
     model, tokenizer, _ = load_role(role, where)
+    if dropout is not None:
+        for module in model.modules():
+            if isinstance(module, nn.Dropout):
+                module.p = dropout
     return model, tokenizer
 
 

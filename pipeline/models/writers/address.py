@@ -3,14 +3,23 @@
 import ipaddress
 import re
 import socket
+from pathlib import Path
 from typing import Annotated
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator
 
+from pipeline.core.candidates import SERVED
 from pipeline.core.errors import SettingsError
+from pipeline.core.settings import shown_place
 
 _LIKE = "name one like http://127.0.0.1:8000/v1"
+
+
+def served_identity(name: str) -> str:
+    """What records call a model behind an address: its name there, of a folder no more than may be shown."""
+    place = Path(name)
+    return f"{SERVED}{shown_place(place) if place.is_absolute() else name}"
 
 
 def base_address(url: str) -> str:

@@ -101,11 +101,7 @@ class RelationModel(Model[PairExample]):
             ModelError: the encoder cannot be loaded.
         """
         torch.manual_seed(seed)
-        encoder, tokenizer = load_encoder(where)
-        if encoder_dropout is not None:
-            for module in encoder.modules():
-                if isinstance(module, nn.Dropout):
-                    module.p = encoder_dropout
+        encoder, tokenizer = load_encoder(where, dropout=encoder_dropout)
         return cls(encoder, tokenizer, senses)
 
     @property

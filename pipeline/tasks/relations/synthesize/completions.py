@@ -11,9 +11,9 @@ from pipeline.core.console import tell
 from pipeline.core.documents import read_json
 from pipeline.core.errors import SettingsError
 from pipeline.core.parquet import MANIFEST
-from pipeline.core.settings import shown_place
 from pipeline.models.loading import identity, load_tokenizer, locate
 from pipeline.models.roles import CAUSAL_LM, check_role, load_role
+from pipeline.models.writers.address import served_identity
 from pipeline.models.writers.keeping import EmptyShare, KeepingWriter
 from pipeline.models.writers.kept import KeptAnswers
 from pipeline.models.writers.local import LocalWriter
@@ -70,8 +70,7 @@ class Completions:
         """Of a model that ran here a digest; of one behind an address its name there."""
         if self._name.startswith("sha256:"):
             return self._name
-        place = Path(self._name)
-        return f"{SERVED}{shown_place(place) if place.is_absolute() else self._name}"
+        return served_identity(self._name)
 
     def keep_in(self, path: Path) -> None:
         """See ``sources.protocol.AskingSource``."""

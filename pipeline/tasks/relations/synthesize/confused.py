@@ -38,6 +38,7 @@ class Confused:
         card: its ``run.json``.
         predictor: its model.
         cells: its largest confusions, the largest first.
+        draw: |L|, a number or ``full``.
         labelled: L.
         validation: the pairs that it was tried on.
     """
@@ -46,13 +47,9 @@ class Confused:
     card: RunCard
     predictor: RelationModel
     cells: Sequence[Confusion]
+    draw: str
     labelled: Sequence[Pair]
     validation: Sequence[Pair]
-
-    @property
-    def draw(self) -> str:
-        """|L|, a number or ``full``."""
-        return str(self.card.get("draw", self.card["labelled"]))
 
     def against(self) -> dict[str, tuple[str, ...]]:
         """Each confused sense, and those that it is taken for; largest confusion first."""
@@ -115,7 +112,7 @@ def confused(settings: SynthesizeSettings) -> Confused:
             f"{len(validation):,} validation pairs",
             path=folder, remedy="say a smaller --least-errors, or name another --run",
         )  # fmt: skip
-    return Confused(folder, card, predictor, cells, labelled, validation)
+    return Confused(folder, card, predictor, cells, draw, labelled, validation)
 
 
 def said_by(predictor: RelationModel, pairs: Sequence[Pair]) -> list[str | None]:
