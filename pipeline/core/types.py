@@ -47,9 +47,9 @@ def label(text: str) -> str:
         ValueError: it is none.
     """
     if not is_label(text):
-        raise ValueError(
-            f"{text[:40]!r} is no label: 1 to 16 characters A-Z, 0-9, - and $, the first a letter"
-        )
+        rule = "1 to 16 characters A-Z, 0-9, - and $, the first a letter"
+        meant = f"; did you mean {text.upper()!r}?" if is_label(text.upper()) else ""
+        raise ValueError(f"{text[:40]!r} is no label: {rule}{meant}")
     return text
 
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from pipeline.core.names import nearest
-from pipeline.core.settings import OWN_USE_HELP, OnlyWith, Settings, only_for
+from pipeline.core.settings import OWN_USE_HELP, Label, OnlyWith, Settings, only_for
 from pipeline.core.types import SPLITS
 
 DELTA = 0.7
@@ -59,7 +59,7 @@ class SelectSettings(Settings):
     )
     out: Path = Field(description="Folder for what is chosen; it must not hold another.")
     own_use: bool = Field(False, description=f"out, outside their corpus folder: {OWN_USE_HELP}")
-    label: list[str] = Field(
+    label: list[Label] = Field(
         [], description="Only these labels, e.g. NP,VP; separated by commas, or repeatable."
     )
     words: str | None = Field(

@@ -186,9 +186,8 @@ def _nothing(settings: SelectSettings, choice: Choice) -> InputError:
     )
     if settings.label and choice.labels.isdisjoint(settings.label):
         there = sorted(choice.labels)
-        by_case = {each.lower(): each for each in there}
         asked = settings.label[0]
-        like = nearest(by_case.get(asked.lower(), asked), there)
+        like = nearest(asked, there)
         named = ", ".join(each[:40] for each in there[:_NAMED])
         what += f": none has the label {asked[:40]!r}{like and f', {like}'}"
         remedy = f"labels there are {named}{', …' * (len(there) > _NAMED)}" if there else remedy

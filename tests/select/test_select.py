@@ -626,8 +626,9 @@ def test_a_condition_that_a_row_cannot_answer_is_one_line(folder: Path, tmp_path
         ({"delta": 1.5}, SettingsError, "less than or equal to 1"),
         ({"limit": 0}, SettingsError, "greater than or equal to 1"),
         ({"predictor": "nowhere"}, ModelError, "predictor"),
-        ({"label": ["QP"]}, InputError, "no candidate is chosen: none has the label 'QP'"),
-        ({"label": ["np"]}, InputError, "'np', did you mean 'NP'.*labels there are NP, VP"),
+        ({"label": ["QP"]}, InputError, "none has the label 'QP'; labels there are NP, VP"),
+        ({"label": ["NPP"]}, InputError, "none has the label 'NPP', did you mean 'NP'"),
+        ({"label": ["np"]}, SettingsError, "'np' is no label.*did you mean 'NP'"),
         ({"min_score": 0.0, "max_score": -1.0}, InputError, "no candidate is chosen"),
     ],
 )  # fmt: skip
