@@ -23,7 +23,7 @@ from pipeline.corpus.licences import UNKNOWN, canonical, licence_ids, names_seve
 from pipeline.corpus.novelty import CONTRADICTED, DROPPED, Contents, contents
 from pipeline.corpus.rows import read_accepted, read_rejects
 from pipeline.select.choice import Advance, Choice, every_row, kept_rows, rows_still_in
-from pipeline.select.conditions import conditions_of, verdicts
+from pipeline.select.conditions import Condition, verdicts
 from pipeline.select.leakage import COPIED, SAME_HEADS, HeldOut
 from pipeline.select.sampling import thin_out
 from pipeline.select.settings import DELTA, SelectSettings
@@ -53,12 +53,14 @@ class Inputs:
         agreeing: those that must agree.
         held_out: what rows must be apart from.
         labelled: the coordinations of the draw that rows are to be like.
+        conditions: what is asked of a row's columns.
     """
 
     predictor: "CoordinationPredictor | None" = None
     agreeing: "Sequence[CoordinationPredictor]" = ()
     held_out: HeldOut | None = None
     labelled: Sequence[Features] = ()
+    conditions: Sequence[Condition] = ()
 
     @property
     def looks(self) -> int:
@@ -84,9 +86,8 @@ def choose(
 
     Raises:
         InputError: a file is damaged, or a row cannot answer the condition.
-        SettingsError: a condition is none, or a licence is unknown here.
+        SettingsError: a licence is unknown here.
     """
-    conditions = conditions_of(settings)
     candidates = sum(row_count(path) for shards in corpora for path in shards.accepted)
     rejects = sum(row_count(path) for shards in corpora for path in shards.rejects)
     choice = Choice(
@@ -94,8 +95,8 @@ def choose(
     )
     permitted = _permitted(corpora, settings.license)
     unpermitted = choice.number(UNPERMITTED) if permitted is not None else 0
-    places = np.array([0, *(choice.number(each.reason) for each in conditions)], np.uint8)
-    with verdicts(conditions) as judge:
+    places = np.array([0, *(choice.number(each.reason) for each in given.conditions)], np.uint8)
+    with verdicts(given.conditions) as judge:
         begin = 0
         for batch in every_row(corpora):
             # A condition of the user's may name the text, which is written as its words have it.

@@ -48,6 +48,7 @@ from pipeline.corpus.writing import (
 from pipeline.models.loading import identity
 from pipeline.select.choice import Choice, kept_rows
 from pipeline.select.choosing import PROBABILITIES_FILE, Inputs, choose
+from pipeline.select.conditions import conditions_of
 from pipeline.select.leakage import HeldOut, held_out_corpus
 from pipeline.select.settings import SelectSettings
 from pipeline.select.strata import Features, annotation_of_like, features_of_draw
@@ -113,11 +114,11 @@ def _inputs(settings: SelectSettings) -> list[Path]:
 
 def _read(settings: SelectSettings, labelled: Sequence[Features]) -> Inputs:
     """What the settings name beside the rows, read first: nobody waits for what is not there."""
-    held_out = None
+    conditions, held_out = conditions_of(settings), None
     if settings.apart:
         held_out = HeldOut.read(settings.places[0], settings.corpus, settings.apart)
     if settings.predictor is None and not settings.agree:
-        return Inputs(held_out=held_out, labelled=labelled)
+        return Inputs(held_out=held_out, labelled=labelled, conditions=conditions)
     from pipeline.select.judging import loaded  # noqa: PLC0415 - torch takes seconds
 
     return Inputs(
@@ -125,6 +126,7 @@ def _read(settings: SelectSettings, labelled: Sequence[Features]) -> Inputs:
         [loaded(each) for each in settings.agree],
         held_out,
         labelled,
+        conditions,
     )
 
 

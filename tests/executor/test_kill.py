@@ -159,10 +159,14 @@ def whole_folder(corpus: Path, out: Path) -> dict[str, bytes]:
 def test_a_launch_is_killed_amid_its_work(
     corpus: Path, tmp_path: Path, forks: Any, victim: str
 ) -> None:
-    """All other processes end by themselves, and a rerun completes the folder."""
+    """All other processes end by themselves, and a rerun completes the folder.
+
+    One of workers, too, with any hash seed and any number of threads set outside.
+    """
     whole = whole_folder(corpus, tmp_path / "whole")
-    out, log = tmp_path / "out", tmp_path / "log"
-    launcher = forks.launch(settings(corpus, out, processes=2, **MANY), log)
+    out, log, again = tmp_path / "out", tmp_path / "log", tmp_path / "again"
+    team = settings(corpus, out, processes=2, **MANY)
+    launcher = forks.launch(team, log)
     wait_until_amid(out)
     workers = family(out)
     assert len(workers) == 2
@@ -173,7 +177,12 @@ def test_a_launch_is_killed_amid_its_work(
         assert "was ended by SIGKILL; run the same command again" in log.read_text()
         assert "Traceback" not in log.read_text()
     assert not (out / "manifest.json").exists()
-    run(settings(corpus, out, **MANY))
+    if victim == "worker":
+        threads = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS"), "3")
+        assert forks.end(forks.launch(team, again, PYTHONHASHSEED="2", **threads)) == 0
+        assert "workers 2/2" in again.read_text()
+    else:
+        run(settings(corpus, out, **MANY))
     assert contents(out) == whole
 
 

@@ -304,20 +304,6 @@ def contents(out: Path) -> dict[str, bytes]:
     return {n: p.read_bytes() for n, p in found.items() if n not in {".lock", ".workers"}}
 
 
-def test_launched_workers_write_the_same_folder(corpus: Path, tmp_path: Path, forks: Any) -> None:
-    """For any number of workers, any hash seed and any number of threads set outside."""
-    processes, hash_seed, threads = 2, "2", "3"
-    alone, out, log = tmp_path / "alone", tmp_path / "out", tmp_path / "log"
-    run(settings(corpus, out=alone))
-    env = {"PYTHONHASHSEED": hash_seed} | dict.fromkeys(
-        ("OMP_NUM_THREADS", "MKL_NUM_THREADS"), threads
-    )
-    launcher = forks.launch(settings(corpus, out=out, processes=processes), log, **env)
-    assert forks.end(launcher) == 0, log.read_text()
-    assert contents(out) == contents(alone)
-    assert f"workers {processes}/{processes}" in log.read_text()
-
-
 def test_seven_workers_write_the_same_folder(
     corpus: Path, tmp_path: Path, forks: Any, start: Callable[..., list[int]]
 ) -> None:

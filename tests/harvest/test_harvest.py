@@ -303,7 +303,7 @@ def test_a_parser_that_had_all_its_epochs_is_not_trained_again(
 ) -> None:
     """As earlier versions made them: it chose among more. One that ended early says so, and is no other."""
     corpus = harvested.corpus_of(tmp_path / "corpus")
-    given = {"parser": "labelled", "parser_epochs": 1, "parser_hidden": 8}
+    given = {"parser": "labelled", "parser_epochs": 1, "parser_hidden": 8, "limit": 10}
     card = corpus / "parsers/labelled-10/seed-0/parser.json"
     run(settings(corpus, **given, parser_patience=0))
     assert "parser_patience" not in read_json(card)["about"]["settings"]
@@ -328,7 +328,8 @@ def test_a_parser_may_read_a_language_model(
 ) -> None:
     """The model lies in the parser's folder, whole: it is found there whatever becomes of the other."""
     corpus = harvested.corpus_of(tmp_path / "corpus")
-    given = {"parser": "labelled", "parser_epochs": 1, "parser_hidden": 8, "parser_lm": "bert"}
+    little = {"parser_epochs": 1, "parser_hidden": 8, "limit": 10}
+    given = {"parser": "labelled", "parser_lm": "bert", **little}
     with pytest.raises(ModelError, match="no such model folder"):
         run(settings(corpus, **given))
     shutil.copytree(tiny_bert, corpus / "models/bert")

@@ -11,7 +11,7 @@ import pytest
 from hostile import archives, brackets, conllu, raw_text, xml
 from hostile.case import run_all
 
-_COUNT = int(os.environ.get("CONJOIN_HOSTILE", "80"))
+_COUNT = int(os.environ.get("CONJOIN_HOSTILE", "40"))
 _SEED = 0
 
 
@@ -22,6 +22,6 @@ def test_hostile_input_is_taken_or_refused_in_one_line(kind: ModuleType, tmp_pat
     """Every case of a kind; those that fail are named together."""
     counts, failed = run_all(kind.cases(_COUNT, _SEED), tmp_path)
     assert not failed, "\n".join([f"{counts}", *failed[:20]])
-    assert counts.total() >= min(_COUNT, 50)
+    assert counts.total() >= _COUNT
     assert counts["ok"]
     assert counts["refused"]

@@ -192,8 +192,15 @@ def test_only_rows_that_the_licences_permit(
         "train": {why: sum(len(rows(licensed[n])) for n in gone)},
         "rejected": {why: sum(len(rejects(licensed[n])) for n in gone)},
     }
+
+
+def test_what_is_selected_by_licence_is_released_under_it(
+    licensed: list[Path], tmp_path: Path
+) -> None:
+    """And under no other."""
+    selected(tmp_path / "out", *licensed, license=["cc-by-4.0", "CC-BY-SA-3.0"])
     release.run(ReleaseSettings(candidates=tmp_path / "out", out=tmp_path / "release", name="open"))
-    assert set(manifest(tmp_path / "release")["licenses"]) == permitted
+    assert set(manifest(tmp_path / "release")["licenses"]) == {LICENCES[0], LICENCES[1]}
 
 
 def test_of_equal_rows_the_first_that_passes_counts(tmp_path: Path) -> None:
