@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import torch
 from accelerate.state import AcceleratorState
+from filelock import FileLock
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import (
     BertConfig,
@@ -131,16 +132,22 @@ def tiny_causal(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def genia(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """GENIA as `conjoin ingest` wrote it, once for all tests, and what the command printed."""
+    """GENIA as `conjoin ingest` wrote it, once for all processes, and what the command printed."""
     archive = SHARED / "data/genia/GENIA_treebank_v1.tar.gz"
     if not archive.exists():
         pytest.skip("needs ../shared, which is not part of the repository")
-    out = tmp_path_factory.mktemp("genia")
+    home = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:  # whose folder is below that of all
+        home = home.parent
+    out, printed = home / "genia", home / "genia.txt"
     wanted = {"reader": "genia", "source": archive, "name": "genia", "out": out,
               "labelled": [250, 500]}  # fmt: skip
-    with redirect_stdout(io.StringIO()) as said:
-        ingest.run(IngestSettings.build(wanted, None))
-    return out, said.getvalue()
+    with FileLock(home / "genia.lock"):
+        if not printed.exists():
+            with redirect_stdout(io.StringIO()) as said:
+                ingest.run(IngestSettings.build(wanted, None))
+            printed.write_text(said.getvalue(), encoding="utf-8")
+    return out, printed.read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="session")

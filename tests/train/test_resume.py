@@ -59,7 +59,7 @@ def test_kills_at_random_steps_change_nothing(
         usual["candidates"] = release(corpus, tmp_path / "release")
     train.run(settings(corpus, out=tmp_path / "whole", **usual))
     killed = settings(corpus, out=tmp_path / "killed", resume=True, **usual)
-    steps = sorted(random.Random(7).sample(range(2, 60), 5))
+    steps = sorted(random.Random(7).sample(range(2, 60), 4))
     for step in steps:
 
         def work(step: int = step) -> None:
@@ -100,7 +100,7 @@ def test_kills_change_no_choice_of_weights(
     usual = {"checkpoint_every": 3, "eval_every": 4, "select": select, "k": 4}
     train.run(settings(corpus, out=tmp_path / "whole", **usual))
     killed = settings(corpus, out=tmp_path / "killed", resume=True, **usual)
-    for step in (29, 48, 53, 58):
+    for step in (29, 53):
 
         def work(step: int = step) -> None:
             die_in(step)
