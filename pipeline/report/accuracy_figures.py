@@ -9,10 +9,24 @@ from matplotlib.ticker import MaxNLocator
 
 from pipeline.core.comparison import Comparison
 from pipeline.core.runs import System
-from pipeline.report.charts import INK, MUTED, Key, Panel, draw, dress, key_of, label_ends, paint
+from pipeline.report.charts import (
+    INK,
+    MUTED,
+    Key,
+    Panel,
+    draw,
+    dress,
+    height_of_names,
+    in_lines,
+    key_of,
+    label_ends,
+    paint,
+)  # fmt: skip
 from pipeline.report.results import FULL, Metrics, Result, label_name, short_name, system_key
 
 _WIDTH = 3.9  # inches: on a phone, where it is scaled down, text keeps 11 pixels
+_ROW = 0.3  # inches for a name of one line
+_LINE = 0.15  # and for each further line
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,15 +99,18 @@ def _rows(
     name: str = "",
 ) -> str:  # fmt: skip
     """A row for each mark from the top: its name, dot and interval, and its value at the right."""
+    names = [in_lines(label_name(mark.system)) for mark in marks]
+    heights = [_ROW + _LINE * name.count("\n") for name in names]
+    places = [sum(heights[:number]) + height / 2 for number, height in enumerate(heights)]
 
     def plot(axes: Axes) -> None:
         if zero:
             axes.axvline(0, color=paint(MUTED), linewidth=1)
-        for y, mark in enumerate(marks):
+        for y, mark in zip(places, marks, strict=True):
             colour = paint(key_of(mark.system, systems).colour)
             axes.plot([mark.low, mark.high], [y, y], color=colour, linewidth=2.2, clip_on=False)
             axes.plot(
-                mark.seeds, [y + 0.27] * len(mark.seeds), "o", color=colour, alpha=0.7,
+                mark.seeds, [y + 0.27 * _ROW] * len(mark.seeds), "o", color=colour, alpha=0.7,
                 markersize=3.2, markeredgewidth=0, clip_on=False,
             )  # fmt: skip
             axes.plot([mark.value], [y], "o", color=colour, markersize=7, clip_on=False)
@@ -103,12 +120,12 @@ def _rows(
                 va="center_baseline", transform=axes.get_yaxis_transform(),
             )  # fmt: skip
         dress(axes, x_label, grid="x")
-        axes.set_yticks(range(len(marks)), [label_name(mark.system) for mark in marks])
+        axes.set_yticks(places, names)
         axes.tick_params(axis="y", labelcolor=paint(INK))
-        axes.set_ylim(len(marks) - 0.5, -0.5)
+        axes.set_ylim(sum(heights), 0)
         axes.xaxis.set_major_locator(MaxNLocator(5, integer=True, steps=[1, 2, 5, 10]))
 
-    return draw((_WIDTH, 0.5 + 0.3 * len(marks)), plot, name)
+    return draw((_WIDTH, 0.5 + sum(heights)), plot, name)
 
 
 _SIZE = 4.3, 2.9  # inches
@@ -203,7 +220,7 @@ def _lines(metrics: Metrics, marks: _Marks, y_label: str, *, zero: bool, name: s
         axes.yaxis.set_major_locator(MaxNLocator(6, integer=True, steps=[1, 2, 5, 10]))
         label_ends(axes, ends)
 
-    return draw(_SIZE, plot, name)
+    return draw((_SIZE[0], max(_SIZE[1], height_of_names(marks))), plot, name)
 
 
 def _names(metrics: Metrics) -> Sequence[str]:

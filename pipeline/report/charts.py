@@ -9,6 +9,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from textwrap import fill
 
 from matplotlib import rc_context, rcdefaults, rcParams
 from matplotlib.axes import Axes
@@ -129,38 +130,56 @@ def dress(axes: Axes, x_label: str, y_label: str = "", grid: str = "y") -> None:
     axes.set_ylabel(y_label, color=paint(MUTED))
 
 
+_BELOW, _NAME, _MORE = 0.6, 0.17, 0.14  # inches below the axes, of a name, and of its further lines
+
+
+def height_of_names(systems: Iterable[System]) -> float:
+    """Inches that a chart needs for names at the ends of its lines."""
+    lines = [in_lines(label_name(system)).count("\n") for system in systems]
+    return _BELOW + _NAME * len(lines) + _MORE * sum(lines)
+
+
+def in_lines(name: str) -> str:
+    """A name beside a chart, in lines short enough to leave the axes more than half of the width."""
+    for sign in ("by τ", "− ", "∗ "):  # none stands at the end or the beginning of a line alone
+        name = name.replace(sign, sign.replace(" ", "\N{NO-BREAK SPACE}"))
+    return fill(name, 24)
+
+
 def label_ends(axes: Axes, ends: Sequence[tuple[Key, float]]) -> None:
     """Each line's name at the right of the axes, level with its end, in its colour.
 
     Call it when the limits stand. Names of lines that end together are set below one another.
     """
     ordered = sorted(ends, key=lambda end: end[1])
+    names = [in_lines(key.name) for key, _ in ordered]
     low, high = axes.get_ylim()
-    places = spread([(value - low) / (high - low) for _, value in ordered], 0.085)
-    for (key, _), place in zip(ordered, places, strict=True):
+    height = axes.figure.bbox.height / axes.figure.dpi - _BELOW
+    heights = [(_NAME + _MORE * name.count("\n")) / height for name in names]
+    places = spread([(value - low) / (high - low) for _, value in ordered], heights)
+    for (key, _), name, place in zip(ordered, names, places, strict=True):
         axes.text(
-            1.02, place, key.name, color=paint(key.colour), fontsize=8,
-            va="center_baseline", transform=axes.transAxes,
+            1.02, place, name, color=paint(key.colour), fontsize=8,
+            va="center" if "\n" in name else "center_baseline", transform=axes.transAxes,
         )  # fmt: skip
 
 
-def spread(places: Sequence[float], gap: float) -> list[float]:
-    """Ascending places moved as little as it takes to stand ``gap`` apart."""
-    groups: list[list[float]] = []  # of neighbours that push each other: [sum of places, count]
-    for place in places:
-        groups.append([place, 1])
-        while len(groups) > 1 and _edge(groups[-2], gap, 1) + gap > _edge(groups[-1], gap, -1):
+def spread(places: Sequence[float], heights: Sequence[float]) -> list[float]:
+    """Ascending places moved as little as it takes for what is so high, around each, not to overlap.
+
+    All of it lies between 0 and 1, if it is no higher than that.
+    """
+    middles = [height / 2 + sum(heights[:number]) for number, height in enumerate(heights)]
+    groups: list[list[float]] = []  # of neighbours that push each other: [sum of moves, count]
+    for place, middle in zip(places, middles, strict=True):
+        groups.append([place - middle, 1])
+        while len(groups) > 1 and groups[-2][0] / groups[-2][1] > groups[-1][0] / groups[-1][1]:
             total, count = groups.pop()
             groups[-1] = [groups[-1][0] + total, groups[-1][1] + count]
-    return [
-        _edge(group, gap, -1) + gap * number for group in groups for number in range(int(group[1]))
-    ]
-
-
-def _edge(group: Sequence[float], gap: float, side: int) -> float:
-    """The lowest (-1) or highest (1) place of a group that stands around its mean."""
-    total, count = group
-    return total / count + side * gap * (count - 1) / 2
+    moves = [total / count for total, count in groups for _ in range(int(count))]
+    room = max(0.0, 1 - sum(heights))
+    moves = [min(max(move, 0.0), room) for move in moves]
+    return [middle + move for middle, move in zip(middles, moves, strict=True)]
 
 
 def _inline(svg: str, name: str) -> str:

@@ -146,6 +146,7 @@ def _figure(cell: str) -> Markup:
 
 
 _WIDTH, _MARGIN, _GAP = 960, 24, 24  # pixels, of a picture file, around it, and between panels
+_TITLE_LETTER, _TITLE_LINE = 7.3, 17  # pixels, of a panel's title
 _FONT = "system-ui, 'Segoe UI', Roboto, 'Liberation Sans', 'DejaVu Sans', sans-serif"
 
 
@@ -171,9 +172,12 @@ def picture(section: Section) -> str:
     y = 68.0
     for start in range(0, len(section.panels), columns):
         row = section.panels[start : start + columns]
-        for number, panel in enumerate(row):
+        titles = [textwrap.wrap(panel.title, int(width / _TITLE_LETTER)) for panel in row]
+        y += _TITLE_LINE * (max(map(len, titles)) - 1)
+        for number, (panel, title) in enumerate(zip(row, titles, strict=True)):
             x = _MARGIN + number * (width + _GAP)
-            parts.append(_text(panel.title, x, y + 14, 13, weight="600"))
+            for above, words in enumerate(reversed(title)):
+                parts.append(_text(words, x, y + 14 - _TITLE_LINE * above, 13, weight="600"))
             place = f'x="{x:.1f}" y="{y + 20:.1f}" width="{width:.1f}" '
             height = f'height="{width * _ratio(panel):.1f}" '
             parts.append(panel.svg.replace("<svg ", f"<svg {place}{height}", 1))

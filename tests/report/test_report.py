@@ -1053,10 +1053,12 @@ def test_runs_that_kept_less_have_fewer_pictures(corpus: Path) -> None:
 
 def test_names_at_line_ends_do_not_overlap() -> None:
     """Places are moved apart as little as it takes, and what is far apart stays."""
-    assert spread([0.1, 0.5, 0.9], 0.1) == [0.1, 0.5, 0.9]
-    assert spread([0.5, 0.5, 0.9], 0.1) == pytest.approx([0.45, 0.55, 0.9])
-    assert spread([0.4, 0.42, 0.5], 0.1) == pytest.approx([0.34, 0.44, 0.54])
-    assert spread([], 0.1) == []
+    assert spread([0.1, 0.5, 0.9], [0.1] * 3) == [0.1, 0.5, 0.9]
+    assert spread([0.5, 0.5, 0.9], [0.1] * 3) == pytest.approx([0.45, 0.55, 0.9])
+    assert spread([0.4, 0.42, 0.5], [0.1] * 3) == pytest.approx([0.34, 0.44, 0.54])
+    assert spread([0.5, 0.5], [0.1, 0.3]) == pytest.approx([0.4, 0.6])
+    assert spread([0.98, 0.99], [0.1, 0.1]) == pytest.approx([0.85, 0.95])
+    assert spread([], []) == []
 
 
 def test_histories_are_flat_tables(corpus: Path) -> None:
