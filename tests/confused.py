@@ -1,5 +1,7 @@
 """A corpus of relations with a run whose model takes senses for one another, for it was never trained."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -23,15 +25,18 @@ def pair(number: int, split: str, kind: str = "implicit") -> Pair:
                 second, senses, kind, "but" if kind == "explicit" else None, False, "CC-BY-4.0")  # fmt: skip
 
 
-def build(folder: Path, bert: Path) -> Path:
+def build(folder: Path, bert: Path, *, shared: Sequence[tuple[int, int]] = ()) -> Path:
     """24 pairs in L, 60 to validate, 12 of dev, 90 explicit ones; and a run whose model was never trained.
 
     Args:
         folder: where it goes.
         bert: its encoder.
+        shared: explicit pairs that have the arguments of others, by their numbers.
     """
     pairs = [pair(n, "dev" if 24 <= n < 36 else "train") for n in range(96)]
     pairs += [pair(n, "train", "explicit") for n in range(96, 186)]
+    for one, other in shared:
+        pairs[one] = replace(pairs[one], arg1=pairs[other].arg1, arg2=pairs[other].arg2)
     write_pairs(folder, pairs)
     ids = [each.pair_id for each in pairs]
     draw = {"labelled": ids[:24], "validation": ids[36:96]}

@@ -122,6 +122,24 @@ def test_explicit_pairs_of_confused_relations_lose_their_connective(corpus: Path
     assert files(out) == before
 
 
+def test_explicit_pairs_beside_a_validation_pair_are_refused(
+    tmp_path: Path, tiny_bert: Path
+) -> None:
+    """One that has its arguments says of them what the run is tried on; the control leaves it out."""
+    corpus = build(tmp_path / "toy", tiny_bert, shared=[(n, n - 96 + 36) for n in range(96, 126)])
+    watched = {f"toy/{n:03d}" for n in range(96, 126)}
+    why = "its arguments are those of a validation pair"
+    for given in ({}, {"confused": "random"}):
+        run(settings(corpus, filter="none", **given))
+        out = default_out(settings(corpus, filter="none", **given))
+        found = rows(out)
+        assert found
+        assert watched.isdisjoint(row["sentence_id"] for row in found)
+        refused = {row["sentence_id"] for row in rows(out, "rejects") if row["reason"] == why}
+        assert refused <= watched
+        assert bool(refused) is not bool(given)
+
+
 def test_the_control_has_as_many_pairs_of_any_relation(corpus: Path) -> None:
     """As many as are kept of confused ones, filtered or not; the seed draws others."""
     for given in ({"filter": "none"}, {}):

@@ -19,6 +19,7 @@ from pipeline.tasks.relations.pairs import EXPLICIT, Pair, known_pairs, part_of_
 from pipeline.tasks.relations.synthesize.confused import Confused, are_cut, said_by
 from pipeline.tasks.relations.synthesize.rows import (
     ALSO_ANNOTATED,
+    ARGUMENTS_OF_VALIDATION,
     CALLED_SO,
     TOO_LONG,
     Synthetic,
@@ -51,6 +52,7 @@ class AttestedPairs(SyntheticFiles):
 
     def __init__(self, settings: SynthesizeSettings, known: Confused) -> None:
         self._settings, self._known = settings, known
+        self._watched = set(map(_arguments, known.validation))
         explicit = known_pairs(settings.corpus, {"train"}, frozenset({EXPLICIT}))
         items = [
             ExplicitPair(pair, true, against)
@@ -79,7 +81,11 @@ class AttestedPairs(SyntheticFiles):
         """As many pairs of any relation that the model can read, in the corpus's order."""
         items = [ExplicitPair(pair, pair.senses[0]) for pair in explicit]
         too_long = are_cut(self._known.predictor, [each.pair for each in items])
-        places = [place for place, cut in enumerate(too_long) if not cut]
+        places = [
+            place
+            for place, cut in enumerate(too_long)
+            if not cut and _arguments(items[place].pair) not in self._watched
+        ]
         seed = self._settings.seed
         places.sort(key=lambda place: uniform(seed, items[place].pair.pair_id, 0, 0))
         return [items[place] for place in sorted(places[:wanted])]
@@ -135,11 +141,7 @@ class AttestedPairs(SyntheticFiles):
                 confused=listed_senses(each.against) or None,
                 writer=WRITER,
                 license=each.pair.license,
-                reason=ALSO_ANNOTATED
-                if set(each.against) & set(each.pair.senses)
-                else TOO_LONG
-                if cut
-                else None,
+                reason=self._reason(each, cut=cut),
             )
             for each, cut in zip(items, too_long, strict=True)
         ]
@@ -147,6 +149,18 @@ class AttestedPairs(SyntheticFiles):
         if self._settings.filters != "model" or not any(each.against for each in items):
             return rows
         return filtered_by_model(rows, [each.pair for each in items], known)
+
+    def _reason(self, item: ExplicitPair, *, cut: bool) -> str | None:
+        if set(item.against) & set(item.pair.senses):
+            return ALSO_ANNOTATED
+        # PDTB annotates what is said and what is implied between the same two arguments.
+        if _arguments(item.pair) in self._watched:
+            return ARGUMENTS_OF_VALIDATION
+        return TOO_LONG if cut else None
+
+
+def _arguments(pair: Pair) -> frozenset[str]:
+    return frozenset((pair.arg1, pair.arg2))
 
 
 def filtered_by_model(

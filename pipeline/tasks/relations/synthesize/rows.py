@@ -11,6 +11,7 @@ from pipeline.core.files import digest_of
 from pipeline.tasks.relations.rows import SYNTHETIC, SYNTHETIC_REJECTS
 
 ALSO_ANNOTATED = "annotated with the other relation, too"
+ARGUMENTS_OF_VALIDATION = "its arguments are those of a validation pair"
 ARG1_AGAIN = "the first argument again"
 CALLED_SO = "the model takes it for the other relation"
 EMPTY = "empty"
