@@ -1,6 +1,5 @@
 """Proposals as a source of candidates: a language model behind an address writes, and the best are taken."""
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain
@@ -10,7 +9,6 @@ from typing import Any
 import torch
 
 from pipeline.core.annotation import Annotation
-from pipeline.core.console import tell
 from pipeline.core.errors import SettingsError
 from pipeline.core.types import Reference
 from pipeline.executor.run import OnBatch
@@ -24,18 +22,17 @@ from pipeline.infill.families.known import check_language_model
 from pipeline.infill.prompts import prompts_digest
 from pipeline.infill.proposals import (
     NO_ANSWER,
-    Answerer,
     Rank,
     propose,
     rank_by_model,
     rank_by_texts,
 )
-from pipeline.models.loading import identity, load_tokenizer, locate
+from pipeline.models.loading import identity, locate
 from pipeline.models.writers.address import served_identity
-from pipeline.models.writers.keeping import EmptyShare, KeepingScorer, KeepingWriter
+from pipeline.models.writers.asking import AskedModel, connected
+from pipeline.models.writers.keeping import EmptyShare
 from pipeline.models.writers.kept import KeptAnswers
-from pipeline.models.writers.protocol import Sampling, TextScore
-from pipeline.models.writers.replay import ReplayWriter
+from pipeline.models.writers.protocol import Sampling
 from pipeline.models.writers.served import ServedWriter
 
 ASKED = "answers that were only asked to go on with the sentence, since the server cannot"
@@ -72,10 +69,9 @@ class ProposedInfilling(SpanSource):
         sampled = settings.decoding == "sample"
         self._sampling = Sampling(settings.temperature, settings.top_p) if sampled else Sampling()
         self._name = str(settings.model)
-        self._replayed = None if settings.replay is None else KeptAnswers.earlier(settings.replay)
-        self._kept = KeptAnswers()
-        self._written, self._scored, self._proposed = EmptyShare(), EmptyShare(), EmptyShare()
-        self._begun: Counter[str] = Counter()
+        replayed = None if settings.replay is None else KeptAnswers.earlier(settings.replay)
+        self._asked = AskedModel(self._name, self._sampling, ASKED, replayed)
+        self._proposed = EmptyShare()
 
     def inputs(self) -> dict[str, Any]:
         """The trees, given spans, what the prompts are made of, and what ranks."""
@@ -92,19 +88,15 @@ class ProposedInfilling(SpanSource):
 
     def keep_in(self, path: Path) -> None:
         """See ``AskingSource``."""
-        if self._replayed is None:
-            self._kept = KeptAnswers.going_on(path)
+        self._asked.keep_in(path)
 
     def settle(self) -> None:
         """See ``AskingSource``."""
-        if self._replayed is None:
-            self._kept.settle()
+        self._asked.settle()
 
     def made_notes(self) -> dict[str, int]:
         """How many answers began in the user's message."""
-        found = {ASKED: self._begun["asked"]}
-        self._begun.clear()
-        return found
+        return self._asked.made_notes()
 
     def load(self, device: torch.device) -> FillAll:
         """Try the server, and load what ranks; returns what fills references with them.
@@ -113,31 +105,21 @@ class ProposedInfilling(SpanSource):
             SettingsError: the server is on another machine, or the key's variable is not set.
             ModelError: the server does not answer, or cannot rank; or the scorer does not fit the device.
         """
-        settings, replayed = self._settings, self._replayed
-        if replayed is None:
+        settings, asked = self._settings, self._asked
+        if not asked.replays:
             server = self._connected()
-        else:
-            replay = ReplayWriter(replayed, self._name, self._sampling)
-
-        def writer() -> Answerer:
-            return KeepingWriter(server, self._kept, self._written) if replayed is None else replay
-
-        def scored(texts: Sequence[str]) -> list[TextScore | None]:
-            if replayed is not None:
-                return replay.scored(texts)
-            return KeepingScorer(server, self._kept, self._scored).scored(texts)
-
-        rank = self._local_rank(device) if self._where else rank_by_texts(scored, self._request)
+            asked.connect(server, server)
+        by_texts = rank_by_texts(asked.scored, self._request)
+        rank = self._local_rank(device) if self._where else by_texts
 
         def fill_all(references: Sequence[Reference], on_batch: OnBatch) -> list[list[Fill]]:
             fills: list[list[Fill]] = []
             for start in range(0, len(references), _AT_ONCE):
                 some = references[start : start + _AT_ONCE]
-                found = propose(writer(), rank, some, settings)
-                self._begun.update(answer.begun for answer in found.answers)
-                fills += found.fills
-                if replayed is None:
-                    self._count(found.fills)
+                found = propose(asked, rank, some, settings)
+                fills += found
+                if not asked.replays:
+                    self._count(found)
                 on_batch(len(some), 0)
             return fills
 
@@ -151,18 +133,10 @@ class ProposedInfilling(SpanSource):
 
     def _connected(self) -> ServedWriter:
         settings = self._settings
-        # Servers call a model by its folder where they were given one.
-        here = (Path(self._name) / "tokenizer_config.json").is_file()
-        server = ServedWriter(
+        server = connected(
             str(settings.served), self._name, self._sampling,
-            remote=settings.remote, key_env=settings.key_env,
-            tokenizer=load_tokenizer(self._name) if here else None,
+            remote=settings.remote, key_env=settings.key_env, begun="a begun answer",
         )  # fmt: skip
-        # Before anything of an earlier run is removed.
-        if server.begun == "asked":
-            tell(
-                "the server does not go on with a begun answer: it is only asked to, in the question"
-            )
         if self._where is None:
             server.require_logprobs()
         return server

@@ -7,8 +7,8 @@ mean log-probability of the fill's tokens and of all that follows, joined as the
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from dataclasses import replace
+from typing import Any
 
 import torch
 from transformers import PreTrainedTokenizerBase
@@ -23,7 +23,7 @@ from pipeline.infill.decoding import Limits, key_of
 from pipeline.infill.prompts import Around, around_blank, twin_prompts
 from pipeline.infill.rankings.protocol import ReferenceOptions
 from pipeline.models.sampling import uniform
-from pipeline.models.writers.protocol import Prompt, TextScore, WrittenAnswer
+from pipeline.models.writers.protocol import Prompt, TextScore, Writer, WrittenAnswer
 from pipeline.text.natural import split_words
 
 BEYOND = "not among the best proposals"
@@ -37,29 +37,16 @@ _TOKENS = 8  # of a completion, beside those of the fill
 _TOKENS_A_WORD = 8  # of the reference, whose fill may have three times as many
 
 
-class Answerer(Protocol):
-    """A writer that says, too, how its answers began."""
-
-    def answered(self, prompts: Sequence[Prompt]) -> list[WrittenAnswer]:
-        """The answer to each prompt, in their order."""
-
-
 Rank = Callable[[Sequence[tuple[Reference, Sequence[str]]]], list[list[Fill]]]
 """Makes a fill of each text that is proposed for a reference, with scores or the reason why it has none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Proposed:
-    """Fills of references, for each at least one, best first; and how many answers began how."""
-
-    fills: list[list[Fill]]
-    answers: list[WrittenAnswer]
-
-
 def propose(
-    writer: Answerer, rank: Rank, references: Sequence[Reference], settings: DecodingSettings
-) -> Proposed:
+    writer: Writer, rank: Rank, references: Sequence[Reference], settings: DecodingSettings
+) -> list[list[Fill]]:
     """Fills for references: of N proposals from each twin the N best, and the others with a reason.
+
+    For each reference there is one at least, best first.
 
     Args:
         writer: the language model.
@@ -69,7 +56,7 @@ def propose(
     """
     arounds = [around_blank(each, settings.coordinator) for each in references]
     asked = [_prompts(reference, settings) for reference in references]
-    answers = writer.answered([prompt for prompts in asked for prompt in prompts])
+    answers = writer.complete([prompt for prompts in asked for prompt in prompts])
     fills, start = [], 0
     for reference, around, prompts in zip(references, arounds, asked, strict=True):
         own = answers[start : start + len(prompts)]
@@ -86,9 +73,7 @@ def propose(
     ]
     usable = [[each.text for each in found if each.reason is None] for found in refused]
     ranked = rank(list(zip(references, usable, strict=True)))
-    return Proposed(
-        [_best_first(*each, settings.n) for each in zip(refused, ranked, strict=True)], answers
-    )
+    return [_best_first(*each, settings.n) for each in zip(refused, ranked, strict=True)]
 
 
 def _prompts(reference: Reference, settings: DecodingSettings) -> list[Prompt]:

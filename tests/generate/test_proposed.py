@@ -14,11 +14,11 @@ from served_stub import Body, Reply, chat, completion, refusal, serving
 from pipeline.core.documents import read_json
 from pipeline.core.errors import ConjoinError, InputError, ModelError, SettingsError
 from pipeline.core.schema import read_candidates
-from pipeline.generate import proposed
 from pipeline.generate.proposed import ASKED
 from pipeline.generate.settings import GenerateSettings
 from pipeline.generate.stage import default_out, run
 from pipeline.infill.proposals import BEYOND
+from pipeline.models.writers import asking
 from pipeline.models.writers.served import ServedWriter
 
 pytest.importorskip("openai", reason="models behind an address need the extra `served`")
@@ -65,7 +65,7 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     def quick(*args: object, **given: object) -> ServedWriter:
         return ServedWriter(*args, **given, waits=(0.0, 0.0, 0.0), timeout=5.0)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(proposed, "ServedWriter", quick)
+    monkeypatch.setattr(asking, "ServedWriter", quick)
 
 
 def shards(folder: Path) -> dict[str, bytes]:

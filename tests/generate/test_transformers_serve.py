@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from asked import said
 from chat_model import chat_model
 from transformers.utils.import_utils import is_serve_available
 
@@ -125,7 +126,7 @@ def test_without_its_template_at_hand_it_is_asked_in_the_users_message(
     """It refuses to go on with an answer, which is found out by itself; and it has no log-probabilities."""
     writer = ServedWriter(server, str(causal), Sampling())
     assert writer.begun == "asked"
-    (found,) = writer.complete([Prompt("the old man", "saw", tokens=4)])
+    (found,) = said(writer, [Prompt("the old man", "saw", tokens=4)])
     assert found
     with pytest.raises(Exception, match="--scorer"):
         writer.require_logprobs()

@@ -105,8 +105,8 @@ class Says:
     begun: Begun = "continued"
     prompts: list[Prompt] = field(default_factory=list)
 
-    def answered(self, prompts: Sequence[Prompt]) -> list[WrittenAnswer]:
-        """See ``Answerer``."""
+    def complete(self, prompts: Sequence[Prompt]) -> list[WrittenAnswer]:
+        """See ``Writer``."""
         self.prompts += prompts
         assert len(prompts) == len(self.texts)
         return [WrittenAnswer(text, self.begun) for text in self.texts]
@@ -129,13 +129,13 @@ def test_the_best_are_taken_and_the_others_have_a_reason() -> None:
         [" a cat near the harbor.", " a dog near the harbor.", None, "\n",
          " a horse and a dog near", " a cow and it and a dog near", " a CAT", " word" * 7]
     )  # fmt: skip
-    (fills,) = propose(says, by_length, [REFERENCE], settings(n=4)).fills
+    (fills,) = propose(says, by_length, [REFERENCE], settings(n=4))
     assert [(each.text, each.reason) for each in fills] == [
         ("a cat", None), ("a horse", None), ("a dog", SAME), ("", NO_ANSWER), ("", EMPTY),
         ("a cow and it", COORDINATED), ("a CAT", REPEATED), ("word word word word word word word", LONGER),
     ]  # fmt: skip
     (fills,) = propose(Says([" a cat", " a cow", " an ox", " a bee"]), by_length, [REFERENCE],
-                       settings(n=2)).fills  # fmt: skip
+                       settings(n=2))  # fmt: skip
     assert [(each.text, each.reason) for each in fills] == [
         ("a cat", None), ("a cow", None), ("an ox", BEYOND), ("a bee", BEYOND),
     ]  # fmt: skip
@@ -145,7 +145,7 @@ def test_the_best_are_taken_and_the_others_have_a_reason() -> None:
 def test_a_fill_much_shorter_than_the_reference() -> None:
     """A third of four words is two."""
     reference = Reference("s", WORDS, Span(2, 6), "NP", "CC0-1.0")
-    (fills,) = propose(Says([" cat", " a cat"]), by_length, [reference], settings(n=1)).fills
+    (fills,) = propose(Says([" cat", " a cat"]), by_length, [reference], settings(n=1))
     assert [(each.text, each.reason) for each in fills] == [("a cat", None), ("cat", SHORTER)]
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from asked import said
 from served_stub import Body, Reply, chat, completion, refusal, reply, serving
 from transformers import PreTrainedTokenizerFast
 
@@ -35,8 +36,8 @@ def test_prompts_are_chats_whose_answer_is_begun() -> None:
     prompts = [Prompt(f"q{n}", "The cat", seed=n, tokens=9) for n in range(40)]
     with serving(echo) as stub:
         asked = writer(stub.address)
-        assert asked.complete(prompts) == [f" q{n}!" for n in range(40)]
-        assert asked.complete([Prompt("plain")]) == [" plain!"]
+        assert said(asked, prompts) == [f" q{n}!" for n in range(40)]
+        assert said(asked, [Prompt("plain")]) == [" plain!"]
     trial, *bodies, plain = stub.bodies(CHAT)
     assert trial["messages"][-1]["role"] == "assistant"
     assert {body["seed"] for body in bodies} == set(range(40))
@@ -124,8 +125,8 @@ def test_nothing_of_the_environment_leaves(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("HTTP_PROXY", "http://192.0.2.1:9")
     monkeypatch.setenv("THE_KEY", "secret-mine")
     with serving(echo) as stub:
-        writer(stub.address).complete([Prompt("q", "The cat")])
-        writer(stub.address, key_env="THE_KEY").complete([Prompt("q", "The cat")])
+        said(writer(stub.address), [Prompt("q", "The cat")])
+        said(writer(stub.address, key_env="THE_KEY"), [Prompt("q", "The cat")])
     sent = [headers for _, headers, _ in stub.requests]
     assert [each["authorization"] for each in sent] == [f"Bearer {NO_KEY}"] * 2 + [
         "Bearer secret-mine"
@@ -142,10 +143,10 @@ def test_nothing_of_the_environment_leaves(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.parametrize(
-    ("status", "said"), [(401, "--key-env"), (403, "403"), (404, "--model"), (302, "302")]
+    ("status", "why"), [(401, "--key-env"), (403, "403"), (404, "--model"), (302, "302")]
 )
 def test_what_no_retry_would_change_ends_at_once(
-    status: int, said: str, monkeypatch: pytest.MonkeyPatch
+    status: int, why: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One request, one line with what to do, and no key in it, though the server repeats it."""
     monkeypatch.setenv("THE_KEY", "secret-mine")
@@ -155,8 +156,8 @@ def test_what_no_retry_would_change_ends_at_once(
         status_, headers, content = refusal(status, "wrong key secret-mine")
         return status_, {**headers, "Location": "http://192.0.2.1/"}, content
 
-    with serving(answer) as stub, pytest.raises(ModelError, match=said) as raised:
-        writer(stub.address, key_env="THE_KEY").complete([Prompt("q")])
+    with serving(answer) as stub, pytest.raises(ModelError, match=why) as raised:
+        said(writer(stub.address, key_env="THE_KEY"), [Prompt("q")])
     assert len(stub.requests) == 1
     assert "secret" not in str(raised.value)
     assert "\n" not in str(raised.value)
@@ -167,7 +168,7 @@ def test_a_refusal_of_every_form_says_why_without_the_key(monkeypatch: pytest.Mo
     monkeypatch.setenv("THE_KEY", "secret-mine")
     refused = refusal(400, "bad secret-mine, bad")
     with serving(lambda *_: refused) as stub, pytest.raises(ModelError, match=r"bad …, bad"):
-        writer(stub.address, key_env="THE_KEY").complete([Prompt("q")])
+        said(writer(stub.address, key_env="THE_KEY"), [Prompt("q")])
 
 
 def late(kind: Callable[[], Reply | None]) -> Callable[[str, Body], Reply | None]:
@@ -209,16 +210,16 @@ def test_what_passes_is_waited_for() -> None:
     """Three failures, then an answer."""
     replies = [chat("ok"), refusal(429), refusal(500), refusal(503), chat("at last")]
     with serving(lambda *_: replies.pop(0)) as stub:
-        assert writer(stub.address).complete([Prompt("q")]) == ["at last"]
+        assert said(writer(stub.address), [Prompt("q")]) == ["at last"]
 
 
 def test_a_server_that_never_answers() -> None:
     """Of a prompt nothing comes; of the first trial there is a line."""
     with serving(late(lambda: None)) as stub:
         asked = writer(stub.address, timeout=0.2)
-        assert asked.complete([Prompt("q")]) == [None]
+        assert said(asked, [Prompt("q")]) == [None]
     with serving(lambda *_: None) as stub, pytest.raises(ModelError, match="no answer in time"):
-        writer(stub.address, timeout=0.2).complete([Prompt("q")])
+        said(writer(stub.address, timeout=0.2), [Prompt("q")])
 
 
 def test_no_server_is_said_in_one_line() -> None:
@@ -226,14 +227,14 @@ def test_no_server_is_said_in_one_line() -> None:
     with serving(echo) as stub:
         pass
     with pytest.raises(ModelError, match=r"does not answer.*--served"):
-        writer(stub.address).complete([Prompt("q")])
+        said(writer(stub.address), [Prompt("q")])
 
 
 def test_html_is_no_server_of_models() -> None:
     """A page for people with status 200: one request, one line."""
     page = 200, {"Content-Type": "text/html"}, b"<!doctype html><html>"
     with serving(lambda *_: page) as stub, pytest.raises(ModelError, match="HTML"):
-        writer(stub.address).complete([Prompt("q")])
+        said(writer(stub.address), [Prompt("q")])
     assert len(stub.requests) == 1
 
 
@@ -261,9 +262,11 @@ def test_logprobs_of_prompts() -> None:
 
     with serving(answer) as stub:
         asked = writer(stub.address)
-        assert asked.prompt_logprobs(["a b c", "a b"]) == [[-1.0, -2.0], [-1.0]]
-        assert dict(asked.scores(["a b c"])) == {0: TextScore(-3.0, 2)}
-    assert len(stub.bodies(TEXT)) == 1 + 3
+        assert dict(asked.scores(["a b c", "a b"])) == {
+            0: TextScore(-3.0, 2),
+            1: TextScore(-1.0, 1),
+        }
+    assert len(stub.bodies(TEXT)) == 1 + 2
 
 
 NO_LOGPROBS: dict[str, Callable[[str, Body], Reply]] = {

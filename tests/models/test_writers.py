@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from asked import said, written
 from chat_model import chat_model
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -60,18 +61,18 @@ def test_only_what_is_missing_is_asked(tmp_path: Path) -> None:
     """After a kill amid a unit, with half a line at the end of the file."""
     path = tmp_path / "kept.jsonl"
     with pytest.raises(KeyboardInterrupt):
-        KeepingWriter(Loud(most=3), KeptAnswers.going_on(path), EmptyShare()).complete(PROMPTS)
+        written(KeepingWriter(Loud(most=3), KeptAnswers.going_on(path), EmptyShare()), PROMPTS)
     whole = path.read_text()
     assert whole.count("\n") == 3
     path.write_text(whole[:-20])
     rest = Loud()
     kept = KeptAnswers.going_on(path)
-    assert KeepingWriter(rest, kept, EmptyShare()).complete(PROMPTS) == capitals()
+    assert written(KeepingWriter(rest, kept, EmptyShare()), PROMPTS) == capitals()
     assert sorted(rest.asked) == users()[:4]
     kept.settle()
     again = Loud()
     assert (
-        KeepingWriter(again, KeptAnswers.going_on(path), EmptyShare()).complete(PROMPTS)
+        written(KeepingWriter(again, KeptAnswers.going_on(path), EmptyShare()), PROMPTS)
         == capitals()
     )
     assert not again.asked
@@ -85,7 +86,7 @@ def test_equal_runs_have_equal_files(tmp_path: Path) -> None:
         path = tmp_path / name
         for prompts in (before, PROMPTS):
             kept = KeptAnswers.going_on(path)
-            KeepingWriter(Loud(), kept, EmptyShare()).complete(prompts)
+            written(KeepingWriter(Loud(), kept, EmptyShare()), prompts)
             KeepingScorer(Loud(), kept, EmptyShare()).scored(["a b", "c"])
         kept.settle()
         files.append(path.read_bytes())
@@ -97,12 +98,12 @@ def test_what_did_not_come_is_asked_again(tmp_path: Path) -> None:
     path = tmp_path / "kept.jsonl"
     first = Loud(silent=frozenset(users()[:2]))
     assert (
-        KeepingWriter(first, KeptAnswers.going_on(path), EmptyShare()).complete(PROMPTS)[:2]
+        written(KeepingWriter(first, KeptAnswers.going_on(path), EmptyShare()), PROMPTS)[:2]
         == [None] * 2
     )
     second = Loud()
     assert (
-        KeepingWriter(second, KeptAnswers.going_on(path), EmptyShare()).complete(PROMPTS)
+        written(KeepingWriter(second, KeptAnswers.going_on(path), EmptyShare()), PROMPTS)
         == capitals()
     )
     assert sorted(second.asked) == users()[:2]
@@ -111,24 +112,24 @@ def test_what_did_not_come_is_asked_again(tmp_path: Path) -> None:
 def test_another_model_or_sampling_is_asked_anew(tmp_path: Path) -> None:
     """Its name, temperature and nucleus are part of a question; so are seed and length."""
     path = tmp_path / "kept.jsonl"
-    KeepingWriter(Loud(), KeptAnswers.going_on(path), EmptyShare()).complete(PROMPTS)
+    written(KeepingWriter(Loud(), KeptAnswers.going_on(path), EmptyShare()), PROMPTS)
     others = [
         Loud(model="other"), Loud(sampling=Sampling(0.5, 0.9)), Loud(sampling=Sampling(1.0, 0.8)),
     ]  # fmt: skip
     for other in others:
-        KeepingWriter(other, KeptAnswers.going_on(path), EmptyShare()).complete(PROMPTS[:1])
+        written(KeepingWriter(other, KeptAnswers.going_on(path), EmptyShare()), PROMPTS[:1])
         assert other.asked == users()[:1]
     same = Loud()
     changed = [Prompt("question 0", "The", 9), Prompt("question 0", "The", 0, 9), PROMPTS[1]]
-    KeepingWriter(same, KeptAnswers.going_on(path), EmptyShare()).complete(changed)
+    written(KeepingWriter(same, KeptAnswers.going_on(path), EmptyShare()), changed)
     assert same.asked == ["question 0"] * 2
 
 
 def test_one_question_is_asked_once() -> None:
     """Equal prompts with equal seeds have one answer."""
     loud = Loud()
-    found = KeepingWriter(loud, KeptAnswers(), EmptyShare()).complete(
-        [PROMPTS[0], PROMPTS[1], PROMPTS[0]]
+    found = written(
+        KeepingWriter(loud, KeptAnswers(), EmptyShare()), [PROMPTS[0], PROMPTS[1], PROMPTS[0]]
     )
     assert found == ["QUESTION 0", "QUESTION 1", "QUESTION 0"]
     assert len(loud.asked) == 2
@@ -139,19 +140,19 @@ def test_replay_says_the_same_without_a_server(tmp_path: Path) -> None:
     path = tmp_path / "out/.units/completions-00000-of-00001.jsonl"
     kept = KeptAnswers.going_on(path)
     loud = Loud(silent=frozenset({"question 3", "not scored"}))
-    found = KeepingWriter(loud, kept, EmptyShare()).answered(PROMPTS)
+    found = KeepingWriter(loud, kept, EmptyShare()).complete(PROMPTS)
     scores = KeepingScorer(loud, kept, EmptyShare()).scored(["a b c", "not scored"])
     assert (found[3].text, scores) == (None, [TextScore(-0.1, 3), None])
     for place in (tmp_path / "out", path):
         replay = ReplayWriter(KeptAnswers.earlier(place), "loud", SAMPLING)
-        assert replay.answered(PROMPTS) == found
+        assert replay.complete(PROMPTS) == found
         assert replay.scored(["a b c", "not scored"]) == scores
         with pytest.raises(InputError, match="not among those kept"):
-            replay.complete([Prompt("never asked")])
+            written(replay, [Prompt("never asked")])
         with pytest.raises(InputError, match="not among those kept"):
             replay.scored(["never scored"])
     with pytest.raises(InputError, match="not among those kept"):
-        ReplayWriter(KeptAnswers.earlier(path), "other", SAMPLING).complete(PROMPTS)
+        written(ReplayWriter(KeptAnswers.earlier(path), "other", SAMPLING), PROMPTS)
 
 
 @pytest.mark.parametrize("place", ["nowhere", "empty"])
@@ -184,9 +185,9 @@ def test_most_empty_ends_the_run(empty: int, ends: bool, tmp_path: Path) -> None
     )
     if ends:
         with pytest.raises(ModelError, match=r"11 of 20 completions came back empty"):
-            writer.complete(prompts)
+            written(writer, prompts)
     else:
-        assert writer.complete(prompts).count(None) == 10
+        assert written(writer, prompts).count(None) == 10
     assert (tmp_path / "kept").read_text().count("\n") == 20
 
 
@@ -194,9 +195,9 @@ def test_a_few_empty_ones_end_nothing() -> None:
     """Nineteen of nineteen are too few to say so, a twentieth in another unit is not."""
     prompts, share = [Prompt(f"{n:02d}") for n in range(20)], EmptyShare()
     loud = Loud(silent=frozenset(users(prompts)))
-    KeepingWriter(loud, KeptAnswers(), share).complete(prompts[:19])
+    written(KeepingWriter(loud, KeptAnswers(), share), prompts[:19])
     with pytest.raises(ModelError, match="20 of 20"):
-        KeepingWriter(loud, KeptAnswers(), share).complete(prompts[19:])
+        written(KeepingWriter(loud, KeptAnswers(), share), prompts[19:])
 
 
 @pytest.fixture(scope="module")
@@ -218,9 +219,9 @@ ASKED = [Prompt("Where?", "near the", n, 3 + n) for n in range(5)] + [
 @pytest.mark.parametrize("sampling", [Sampling(), Sampling(1.0, 0.9)])
 def test_batches_change_nothing(causal: Path, sampling: Sampling) -> None:
     """One by one or together, in any order, with other lengths beside them."""
-    together = local(causal, sampling).complete(ASKED)
-    assert local(causal, sampling, batch=1).complete(ASKED) == together
-    assert local(causal, sampling, batch=2).complete(ASKED[::-1]) == together[::-1]
+    together = said(local(causal, sampling), ASKED)
+    assert said(local(causal, sampling, batch=1), ASKED) == together
+    assert said(local(causal, sampling, batch=2), ASKED[::-1]) == together[::-1]
     assert None not in together
 
 
@@ -235,7 +236,7 @@ def test_greedy_is_the_best_token_each_time(causal: Path) -> None:
         if best == tokenizer.eos_token_id:
             break
         ids.append(best)
-    found = local(causal, Sampling()).complete([Prompt("Where?", "near the", tokens=6)])
+    found = said(local(causal, Sampling()), [Prompt("Where?", "near the", tokens=6)])
     assert found == [tokenizer.decode(ids[start:])]
 
 
@@ -244,18 +245,18 @@ def test_samples_are_of_the_seed(causal: Path) -> None:
     same = [Prompt("Where?", "near the", 7, 8)] * 2
     others = [Prompt("Where?", "near the", n, 8) for n in range(8)]
     writer = local(causal, Sampling(1.0))
-    one, two = writer.complete(same)
+    one, two = said(writer, same)
     assert one == two
-    assert len(set(writer.complete(others))) > 4
+    assert len(set(said(writer, others))) > 4
 
 
 def test_a_checkpoints_own_sampling_is_put_aside(causal: Path) -> None:
     """Such as a penalty for repeating, which most of them bring."""
-    usual = local(causal, Sampling()).complete(ASKED)
+    usual = said(local(causal, Sampling()), ASKED)
     model = AutoModelForCausalLM.from_pretrained(causal).eval()
     model.generation_config.update(repetition_penalty=50.0, do_sample=True, temperature=9.0)
     tokenizer = AutoTokenizer.from_pretrained(causal)
-    assert LocalWriter(model, tokenizer, "tiny", Sampling()).complete(ASKED) == usual
+    assert said(LocalWriter(model, tokenizer, "tiny", Sampling()), ASKED) == usual
 
 
 def test_a_prompt_too_long_has_no_completion(tiny_causal: Path, tmp_path: Path) -> None:

@@ -66,16 +66,12 @@ class KeepingWriter:
     def __init__(self, writer: Answering, kept: KeptAnswers, share: EmptyShare) -> None:
         self._writer, self._kept, self._share = writer, kept, share
 
-    def complete(self, prompts: Sequence[Prompt]) -> list[str | None]:
+    def complete(self, prompts: Sequence[Prompt]) -> list[WrittenAnswer]:
         """See ``Writer``; what did not come the last time is asked for again.
 
         Raises:
             ModelError: of the writer; or most completions are empty.
         """
-        return [answer.text for answer in self.answered(prompts)]
-
-    def answered(self, prompts: Sequence[Prompt]) -> list[WrittenAnswer]:
-        """As ``complete``, with how each answer began."""
         writer, kept, share = self._writer, self._kept, self._share
         questions = [question_of(writer.model, writer.sampling, prompt) for prompt in prompts]
         found: dict[str, WrittenAnswer] = {}

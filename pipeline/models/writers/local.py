@@ -20,7 +20,6 @@ from pipeline.models.writers.protocol import (
     Prompt,
     Sampling,
     WrittenAnswer,
-    completions,
 )
 from pipeline.models.writers.rendering import chats, rendered
 
@@ -71,12 +70,8 @@ class LocalWriter(Answering):
         """See ``Answering``."""
         return self._sampling
 
-    def complete(self, prompts: Sequence[Prompt]) -> list[str | None]:
-        """See ``Writer``; nothing comes of a prompt that is too long."""
-        return completions(self, prompts)
-
     def answers(self, prompts: Sequence[Prompt]) -> Generator[tuple[int, WrittenAnswer]]:
-        """See ``Answering``."""
+        """See ``Answering``; nothing comes of a prompt that is too long."""
         chat = self._begun == "templated"
         # A template brings the tokens with which a text begins; without one the tokenizer does.
         ids = [

@@ -73,14 +73,14 @@ class TextScore:
 
 
 class Writer(Protocol):
-    """What completes prompts: ``local``, ``served`` or ``replay``."""
+    """What completes prompts: ``keeping`` for a model here or behind an address, or ``replay``."""
 
-    def complete(self, prompts: Sequence[Prompt]) -> list[str | None]:
-        """What follows ``begins`` in the answer to each prompt, in their order; None where nothing came."""
+    def complete(self, prompts: Sequence[Prompt]) -> list[WrittenAnswer]:
+        """What follows ``begins`` in the answer to each prompt, in their order."""
 
 
 class Answering(Protocol):
-    """A writer whose answers can be had one by one, as they come."""
+    """A language model, ``local`` or ``served``, whose answers can be had one by one, as they come."""
 
     @property
     def model(self) -> str:
@@ -103,12 +103,6 @@ class Scoring(Protocol):
 
     def scores(self, texts: Sequence[str]) -> Generator[tuple[int, TextScore | None]]:
         """The place of a text among ``texts``, and its score, as they come; None where none came."""
-
-
-def completions(writer: Answering, prompts: Sequence[Prompt]) -> list[str | None]:
-    """What ``Writer.complete`` gives, of a writer whose answers come in any order."""
-    found = dict(writer.answers(prompts))
-    return [found[place].text for place in range(len(prompts))]
 
 
 def question_of(model: str, sampling: Sampling, prompt: Prompt) -> str:

@@ -26,16 +26,12 @@ class ReplayWriter:
     def __init__(self, kept: KeptAnswers, model: str, sampling: Sampling) -> None:
         self._kept, self._model, self._sampling = kept, model, sampling
 
-    def complete(self, prompts: Sequence[Prompt]) -> list[str | None]:
+    def complete(self, prompts: Sequence[Prompt]) -> list[WrittenAnswer]:
         """See ``Writer``.
 
         Raises:
             InputError: one was never asked.
         """
-        return [answer.text for answer in self.answered(prompts)]
-
-    def answered(self, prompts: Sequence[Prompt]) -> list[WrittenAnswer]:
-        """As ``complete``, with how each answer began."""
         found = []
         for prompt in prompts:
             answer = self._kept.answer(question_of(self._model, self._sampling, prompt))

@@ -25,7 +25,6 @@ from pipeline.models.writers.protocol import (
     Sampling,
     TextScore,
     WrittenAnswer,
-    completions,
 )
 from pipeline.models.writers.rendering import chats, plain, rendered
 
@@ -121,16 +120,12 @@ class ServedWriter:
         self._stopped = threading.Event()
         self._client = _client(self._address, self._key, timeout, remote=remote)
 
-    def complete(self, prompts: Sequence[Prompt]) -> list[str | None]:
-        """See ``Writer``.
+    def answers(self, prompts: Sequence[Prompt]) -> Generator[tuple[int, WrittenAnswer]]:
+        """See ``Answering``.
 
         Raises:
             ModelError: the server does not answer at all, refuses key or model, or is no such server.
         """
-        return completions(self, prompts)
-
-    def answers(self, prompts: Sequence[Prompt]) -> Generator[tuple[int, WrittenAnswer]]:
-        """See ``Answering``; raises as ``complete``."""
         if prompts:
             begun = self.begun  # before there are several requests at once
             yield from self._all(partial(self._answer, begun=begun), prompts)
@@ -140,7 +135,7 @@ class ServedWriter:
         """How the beginning of an answer reaches this model: the first way that the server takes.
 
         Raises:
-            ModelError: it takes none; or as ``complete``.
+            ModelError: it takes none; or as ``answers``.
         """
         ways: list[Begun] = ["continued", "asked", "plain"]
         if self._tokenizer is not None:
@@ -168,7 +163,7 @@ class ServedWriter:
         ``transformers serve`` takes the question, and does not answer it.
 
         Raises:
-            ModelError: so it is; or as ``complete``.
+            ModelError: so it is; or as ``answers``.
         """
         if not self._gives_logprobs:
             raise self._error(
@@ -176,18 +171,8 @@ class ServedWriter:
                 "name a local causal LM to rank them, --scorer FOLDER, or serve the model with vLLM",
             )
 
-    def prompt_logprobs(self, texts: Sequence[str]) -> list[list[float] | None]:
-        """Log-probabilities of the tokens of each text but the first; None where none came.
-
-        Raises:
-            ModelError: as ``require_logprobs``.
-        """
-        self.require_logprobs()
-        found = dict(self._all(self._logprobs, texts))
-        return [found[place] for place in range(len(texts))]
-
     def scores(self, texts: Sequence[str]) -> Generator[tuple[int, TextScore | None]]:
-        """See ``Scoring``; raises as ``prompt_logprobs``."""
+        """See ``Scoring``; raises as ``require_logprobs``."""
         self.require_logprobs()
         for place, found in self._all(self._logprobs, texts):
             yield place, None if found is None else TextScore(math.fsum(found), len(found))

@@ -21,11 +21,11 @@ from pipeline.core.errors import ConjoinError, InputError, ModelError, SettingsE
 from pipeline.core.files import FileFacts, write_json
 from pipeline.core.pairs import Pair, read_pairs, write_pairs
 from pipeline.corpus.checked import open_candidates
+from pipeline.models.writers import asking
 from pipeline.models.writers.kept import KeptAnswers
 from pipeline.models.writers.protocol import Prompt, Sampling, WrittenAnswer, question_of
 from pipeline.tasks.relations.examples import example_of
 from pipeline.tasks.relations.model import RelationModel
-from pipeline.tasks.relations.synthesize import completions
 from pipeline.tasks.relations.synthesize.settings import SynthesizeSettings
 from pipeline.tasks.relations.synthesize.stage import default_out, run
 from pipeline.world.causes import sense_of
@@ -199,7 +199,7 @@ def _interrupt() -> None:
 def canned(monkeypatch: pytest.MonkeyPatch) -> Canned:
     """Whatever address is asked, it answers."""
     writer = Canned()
-    monkeypatch.setattr(completions, "ServedWriter", lambda *_, **__: writer)
+    monkeypatch.setattr(asking, "ServedWriter", lambda *_, **__: writer)
     return writer
 
 
@@ -300,7 +300,7 @@ def test_a_file_of_completions_that_a_person_wrote_is_replayed(
 
     kept = KeptAnswers.going_on(tmp_path / "mine.jsonl")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(completions, "ServedWriter", lambda *_, **__: Asked())
+        patch.setattr(asking, "ServedWriter", lambda *_, **__: Asked())
         run(served(corpus, filter="none", limit=2))
     for prompt in asked:
         kept.add_answer(
@@ -329,7 +329,7 @@ def test_rows_are_the_same_from_two_workers_and_after_a_kill(
 
     def dies() -> None:
         monkeypatch.setattr(
-            completions, "ServedWriter",
+            asking, "ServedWriter",
             lambda *_, **__: Canned(25, lambda: os.kill(os.getpid(), signal.SIGKILL)),
         )  # fmt: skip
         run(served(corpus, out=out))

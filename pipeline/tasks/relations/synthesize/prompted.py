@@ -12,9 +12,9 @@ from pipeline.core.files import digest_of
 from pipeline.corpus.licences import UNKNOWN
 from pipeline.models.loading import identity, locate
 from pipeline.models.roles import ENCODER, check_role
-from pipeline.models.writers.protocol import Prompt
+from pipeline.models.writers.protocol import Prompt, Writer
 from pipeline.tasks.relations.pairs import Pair
-from pipeline.tasks.relations.synthesize.completions import Answers, Completions
+from pipeline.tasks.relations.synthesize.completions import Completions
 from pipeline.tasks.relations.synthesize.confused import Confused
 from pipeline.tasks.relations.synthesize.definitions import Definitions
 from pipeline.tasks.relations.synthesize.neighbours import (
@@ -80,15 +80,15 @@ class PromptedModel:
 
     def keep_in(self, path: Path) -> None:
         """See ``AskingSource``."""
-        self._completions.keep_in(path)
+        self._completions.asked.keep_in(path)
 
     def settle(self) -> None:
         """See ``AskingSource``."""
-        self._completions.settle()
+        self._completions.asked.settle()
 
     def made_notes(self) -> dict[str, int]:
         """How many answers began in the user's message."""
-        return self._completions.made_notes()
+        return self._completions.asked.made_notes()
 
     def prepare(self, device: torch.device) -> "PromptedWriter":
         """Load the models, or try the server."""
@@ -103,7 +103,7 @@ class PromptedWriter:
     """Asks in the prompts of §4.4.1; see ``written.PairWriter``.
 
     Args:
-        answers: the language model's.
+        writer: the language model.
         question: the digest of what it is asked.
         vectors: by which examples are near.
         senses: their definitions.
@@ -113,14 +113,14 @@ class PromptedWriter:
 
     def __init__(  # noqa: PLR0917 - what one made of settings has
         self,
-        answers: Answers,
+        writer: Writer,
         question: Callable[[Prompt], str],
         vectors: SentenceVectors,
         senses: Definitions,
         labelled: Sequence[Pair],
         tokens: int,
     ) -> None:
-        self._answers, self._question = answers, question
+        self._writer, self._question = writer, question
         self._vectors, self._senses = vectors, senses
         self._labelled, self._tokens = labelled, tokens
         self._of_sense: dict[str, tuple[list[Pair], Tensor]] = {}
@@ -135,7 +135,7 @@ class PromptedWriter:
             shown = [pairs[place] for place in with_itself_first(own, found)]
             sense = self._senses[source.label]
             prompts.append(writing_prompt(source.pair, sense, shown, self._tokens))
-        answers = self._answers(prompts)
+        answers = self._writer.complete(prompts)
         return [
             WrittenArguments(
                 None if answer.text is None else listed(answer),
@@ -158,7 +158,7 @@ class PromptedWriter:
             )
             for pair, found in zip(pairs, near, strict=True)
         ]  # fmt: skip
-        answers = self._answers(prompts)
+        answers = self._writer.complete(prompts)
         return [
             PairVerdict(None if answer.text is None else has_it(answer.text), answer.text)
             for answer in answers
