@@ -34,7 +34,9 @@ PREDICATES = pa.schema(
         pa.field("start", pa.int32(), nullable=False),
         pa.field("end", pa.int32(), nullable=False),
         pa.field("verbal", pa.bool_(), nullable=False),
-        pa.field("arguments", pa.list_(pa.field("element", _ARGUMENT, nullable=False)), nullable=False),
+        pa.field(
+            "arguments", pa.list_(pa.field("element", _ARGUMENT, nullable=False)), nullable=False
+        ),
     ]
 )
 """The columns of ``arguments.parquet``."""
@@ -100,9 +102,7 @@ def write_predicates(corpus: Path, predicates: Iterable[Predicate]) -> int:
     return write_rows(corpus / ARGUMENTS_FILE, PREDICATES, map(predicate_row, predicates))
 
 
-def read_predicates(
-    corpus: Path, sentences: AbstractSet[str] | None = None
-) -> Iterator[Predicate]:
+def read_predicates(corpus: Path, sentences: AbstractSet[str] | None = None) -> Iterator[Predicate]:
     """The predicates of a corpus in their order.
 
     Args:

@@ -1,7 +1,8 @@
 """Sentences in the KNP format: morphemes in base phrases, these in bunsetsu, and relations between them.
 
 A unit begins with ``# S-ID:`` and ends with ``EOS``. ``* 2D`` begins a bunsetsu that depends on the third,
-``+ 3D`` a base phrase likewise, with ``<rel .../>`` tags; every other line is a morpheme of 11 fields or more.
+``+ 3D`` a base phrase likewise, with ``<rel .../>`` tags; every other line is a morpheme of 11 fields
+or more.
 """
 
 import re
@@ -97,8 +98,8 @@ def read_units(text: str, path: str) -> Iterator[Unit]:
         path: its name, for messages.
 
     Raises:
-        InputError: a line is out of place or not of this form, a tag names no base phrase of its unit, an S-ID
-            stands twice, or an ``EOS`` is missing; file and line are named.
+        InputError: a line is out of place or not of this form, a tag names no base phrase of its unit, an
+            S-ID stands twice, or an ``EOS`` is missing; file and line are named.
     """
     seen: set[str] = set()
     begun: _Begun | None = None
@@ -118,7 +119,7 @@ def read_units(text: str, path: str) -> Iterator[Unit]:
             begun = None
         elif header:
             raise _fault(f"the unit of line {begun.line} has no EOS", path, number)
-        else:
+        elif line.strip():
             begun.take(line, number)
     if begun is not None:
         raise _fault(f"the unit of line {begun.line} has no EOS", path, len(lines))
@@ -168,7 +169,9 @@ class _Begun:
             for relation in relations:
                 if relation.sentence == self.name and relation.phrase >= len(self._phrases):
                     raise _fault(
-                        f"id {relation.phrase} of {len(self._phrases)} base phrases", self._path, number
+                        f"id {relation.phrase} of {len(self._phrases)} base phrases",
+                        self._path,
+                        number,
                     )
             phrases.append(BasePhrase(start, end, bunsetsu, head, relations))
         return Unit(
@@ -192,4 +195,4 @@ def are_a_tree(heads: Sequence[int]) -> bool:
 
 def _fault(what: str, path: str, line: int) -> InputError:
     remedy = "mend the file, or leave it out"
-    return InputError(what, path=path, line=line, remedy=remedy)  # type: ignore[arg-type]
+    return InputError(what, path=path, line=line, remedy=remedy)

@@ -1,24 +1,23 @@
 """The Wikipedia Annotated Corpus (ku-nlp) and others in the KNP format: predicates with their arguments.
 
-Words are morphemes, tags their classes. An argument is typed as in Konno et al. (2020): in the predicate's own
-bunsetsu it is none, where one of their bunsetsu depends on the other it is DEP, elsewhere in the sentence ZAR.
+Words are morphemes, tags their classes. An argument is typed as in Konno et al. (2020): in the predicate's
+own bunsetsu it is none, where one of their bunsetsu depends on the other DEP, elsewhere in the sentence ZAR.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from pipeline.core.errors import InputError
-from pipeline.core.files import files_within, require_regular
 from pipeline.core.predicates import DEP, ROLES, ZAR, Argument, Predicate
 from pipeline.core.tally import Tally
-from pipeline.core.types import Sentence, Span
-from pipeline.ingest.archives import files_in_archive, is_archive
+from pipeline.core.types import SPLITS, Sentence, Span
+from pipeline.ingest.archives import documents_within
 from pipeline.ingest.document_licences import Licences
 from pipeline.ingest.documents import Document, name_documents
-from pipeline.ingest.splitting import Splitter
+from pipeline.ingest.splitting import DEFAULT_FRACTIONS, Splitter, by_fractions, by_texts
 from pipeline.text.knp import BasePhrase, Unit, are_a_tree, read_units
-from pipeline.text.unpacking import UnpackingAllowance, decoded, read_at_most
+from pipeline.text.unpacking import UnpackingAllowance, decoded
 
 VERBAL = frozenset({"動詞", "形容詞", "判定詞"})
 """Classes of which one is in a verbal predicate: verb, adjective, copula."""
@@ -48,7 +47,7 @@ def read_wac(
     source: Path,
     tally: Tally,
     *,
-    splitter: Splitter,
+    splitter: Splitter | None,
     licences: Licences,
     allowance: UnpackingAllowance,
 ) -> Iterator[AnnotatedSentence]:
@@ -58,36 +57,39 @@ def read_wac(
     counted; the numbers of the others follow.
 
     Args:
-        source: a folder with ``.knp`` files at any depth, or an archive of such; of a folder that has none its
-            one archive is read.
+        source: a folder with ``.knp`` files at any depth, or an archive of such; of a folder that has none
+            its one archive is read.
         tally: counts what is kept, and what is not.
-        splitter: which document is in which split.
+        splitter: which document is in which split; None: as the lists ``id/train.id``, ``id/dev.id`` and
+            ``id/test.id`` beside the files say, or by shares where there are none.
         licences: of the documents.
         allowance: what an archive may unpack to.
 
     Raises:
         InputError: nothing to read, or a file is not in the KNP format; file and line are named.
     """
-    files = _files(source, allowance)
-    if not files:
+    files = documents_within(source, _is_wanted, f"files *{_KNP}", _LARGEST, allowance)
+    paths = sorted(path for path in files if path.endswith(_KNP))
+    if not paths:
         raise InputError(
             f"no file *{_KNP}", path=source, remedy="name the folder or archive that has them"
         )
-    paths = sorted(files)
-    read = [list(read_units(decoded(data, place), place)) for place, data in (files[path] for path in paths)]
+    read = [
+        list(read_units(decoded(data, place), place))
+        for place, data in (files[path] for path in paths)
+    ]
     names = name_documents(paths, source)
     documents = [
         Document(name, path, len(units))
         for name, path, units in zip(names, paths, read, strict=True)
     ]
-    assigned, owed = splitter(documents, tally), licences(documents)
+    assigned = (splitter or _shipped(files))(documents, tally)
+    owed = licences(documents)
     for document, units in zip(documents, read, strict=True):
         for index, unit in enumerate(units):
             split = assigned.split(document, index)
             if split is None:
-                tally.refuse(
-                    "sentence of a document in no split", len(units), place=document.path
-                )
+                tally.refuse("sentence of a document in no split", len(units), place=document.path)
                 break
             found = _annotated(unit, document.name, tally)
             if found is None:
@@ -129,12 +131,9 @@ def _annotated(unit: Unit, document: str, tally: Tally) -> AnnotatedSentence | N
             for n in range(other.start, other.end)
             if n in places
         ]
-        predicates.append(
-            Predicate(
-                sentence_id, own, Span(min(around), max(around) + 1), bool(classes & VERBAL),
-                _arguments(unit, phrase, heads, same),
-            )  # fmt: skip
-        )
+        bunsetsu = Span(min(around), max(around) + 1)
+        found = _arguments(unit, phrase, heads, same)
+        predicates.append(Predicate(sentence_id, own, bunsetsu, bool(classes & VERBAL), found))
     sentence = Sentence(sentence_id, document, "", words, tags, None, (), "")
     return AnnotatedSentence(sentence, tuple(predicates))
 
@@ -149,38 +148,32 @@ def _head(unit: Unit, phrase: BasePhrase, places: Mapping[int, int]) -> int | No
 def _arguments(
     unit: Unit, phrase: BasePhrase, heads: Sequence[int | None], same: Mapping[int, frozenset[int]]
 ) -> tuple[Argument, ...]:
-    """What fills its roles in the sentence; a role that something in its own bunsetsu fills is left out,
-    unless something fills it that is tied to it by a dependency."""
+    """What fills its roles in the sentence.
+
+    A role that something in its own bunsetsu fills is left out, unless a dependency ties another to it.
+    """
+
+    def words_of(phrases: Iterable[int]) -> list[int]:
+        outside = (n for n in phrases if unit.phrases[n].bunsetsu != phrase.bunsetsu)
+        return list(dict.fromkeys(head for n in outside if (head := heads[n]) is not None))
+
     found = []
     for case, role in _ROLE_OF.items():
-        fillers = [
-            each.phrase
-            for each in phrase.relations
-            if each.name == case and each.sentence == unit.name
-        ]
-        beside = [n for n in fillers if unit.phrases[n].bunsetsu != phrase.bunsetsu]
-        tied = [n for n in beside if _are_tied(unit, phrase, unit.phrases[n])]
-        if not beside or (len(beside) < len(fillers) and not tied):
-            continue
-        words = dict.fromkeys(heads[n] for n in beside if heads[n] is not None)
-        others = {m for n in beside for m in same.get(n, frozenset())} - set(beside)
-        mentions = {
-            heads[m]
-            for m in others
-            if heads[m] is not None and unit.phrases[m].bunsetsu != phrase.bunsetsu
-        }
-        if words:
-            found.append(
-                Argument(role, DEP if tied else ZAR, tuple(words), tuple(sorted(mentions - words.keys())))  # type: ignore[arg-type]
-            )
+        tags = (each for each in phrase.relations if each.sentence == unit.name)
+        fillers = [each.phrase for each in tags if each.name == case]
+        tied = any(_are_tied(unit, phrase, unit.phrases[n]) for n in fillers)
+        own = any(unit.phrases[n].bunsetsu == phrase.bunsetsu for n in fillers)
+        words = words_of(fillers)
+        if words and (tied or not own):
+            others = words_of(sorted({m for n in fillers for m in same.get(n, frozenset())}))
+            mentions = tuple(word for word in others if word not in words)
+            found.append(Argument(role, DEP if tied else ZAR, tuple(words), mentions))
     return tuple(found)
 
 
 def _are_tied(unit: Unit, one: BasePhrase, other: BasePhrase) -> bool:
     """Whether one of the bunsetsu of two base phrases depends on the other."""
-    return (
-        unit.heads[one.bunsetsu] == other.bunsetsu or unit.heads[other.bunsetsu] == one.bunsetsu
-    )
+    return unit.heads[one.bunsetsu] == other.bunsetsu or unit.heads[other.bunsetsu] == one.bunsetsu
 
 
 def _mentions(unit: Unit) -> dict[int, frozenset[int]]:
@@ -194,40 +187,23 @@ def _mentions(unit: Unit) -> dict[int, frozenset[int]]:
     return {number: frozenset(whole - {number}) for number, whole in groups.items()}
 
 
-def _files(source: Path, allowance: UnpackingAllowance) -> dict[str, tuple[str, bytes]]:
-    """Place and content of the ``.knp`` files, by their path within the source."""
-    require_regular(source)
-    if source.is_file():
-        if not is_archive(source):
-            raise InputError(
-                "a file, and no archive", path=source, remedy="name the folder it is in"
-            )
-        return _of_archive(source, allowance)
-    paths = files_within(source, source.rglob("*"))
-    found = {
-        name: (str(path), read_at_most(path, _LARGEST, kind="document", remedy="is it one?"))
-        for path in paths
-        if _is_wanted(name := path.relative_to(source).as_posix())
-    }
-    archives = [path for path in paths if not path.name.startswith(".") and is_archive(path)]
-    if found or not archives:
-        return found
-    if len(archives) > 1:
-        raise InputError(
-            f"no file *{_KNP}, but {len(archives)} archives", path=source, remedy="name one of them"
-        )
-    return _of_archive(archives[0], allowance)
-
-
-def _of_archive(path: Path, allowance: UnpackingAllowance) -> dict[str, tuple[str, bytes]]:
-    return {
-        name: (f"{path}/{name}", data)
-        for name, data in files_in_archive(path, _LARGEST, allowance)
-        if _is_wanted(name)
-    }
-
-
 def _is_wanted(path: str) -> bool:
-    return PurePosixPath(path).suffix == _KNP and not any(
-        part.startswith(".") for part in path.split("/")
-    )
+    hidden = any(part.startswith(".") for part in path.split("/"))
+    return not hidden and (path.endswith(_KNP) or _split_of_list(path) is not None)
+
+
+def _split_of_list(path: str) -> str | None:
+    """The split whose documents a file lists."""
+    folder, _, name = path.rpartition("/")
+    split = name.removesuffix(".id")
+    of_split = folder.rpartition("/")[2] == "id" and name == f"{split}.id" and split in SPLITS
+    return split if of_split else None
+
+
+def _shipped(files: Mapping[str, tuple[str, bytes]]) -> Splitter:
+    lists = [
+        (split, Path(place), decoded(data, place))
+        for path, (place, data) in sorted(files.items())
+        if (split := _split_of_list(path))
+    ]
+    return by_texts(lists, "its own lists") if lists else by_fractions(DEFAULT_FRACTIONS)
