@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-COORDINATION, RELATIONS = "coordination", "relations"
+COORDINATION, RELATIONS, ARGUMENTS = "coordination", "relations", "arguments"
 """Tasks."""
 
 
@@ -174,6 +174,22 @@ _ALL = (
         ),
         by_document=True,
         task=RELATIONS,
+    ),
+    CorpusDescription(
+        reader="wac",
+        name="the Wikipedia Annotated Corpus, Japanese predicates with their arguments (Hangyo et al., 2014)",
+        source="https://github.com/ku-nlp/WikipediaAnnotatedCorpus, folders knp and id",
+        place="data/raw/wac (the archive or what is in it), or other files in the KNP format",
+        licence="CC-BY-SA-4.0",
+        remark="text and annotation; what is made of it is under it, too",
+        notice=SourceNotice(
+            "the Wikipedia Annotated Corpus (Hangyo et al., 2014)",
+            "https://github.com/ku-nlp/WikipediaAnnotatedCorpus",
+            "(c) Kyoto University, Language Media Processing Lab, and the authors of Wikipedia, under CC "
+            "BY-SA 4.0.",
+        ),
+        by_document=True,
+        task=ARGUMENTS,
     ),
     CorpusDescription(
         reader="world-relations",

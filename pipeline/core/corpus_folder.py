@@ -29,6 +29,9 @@ SENTENCES_FILE = "sentences.parquet"
 RELATIONS_FILE = "relations.parquet"
 """The argument pairs of a corpus of relations, which has no sentences."""
 
+ARGUMENTS_FILE = "arguments.parquet"
+"""Where ``ingest`` writes predicates with their arguments, beside the sentences."""
+
 TEXT_FILE = "text.txt"
 """The raw text that language models may learn from, a sentence a line."""
 

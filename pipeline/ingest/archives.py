@@ -11,13 +11,22 @@ import re
 import stat
 import tarfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, Self, cast
 
 from pipeline.core.console import Meter
 from pipeline.core.errors import InputError
-from pipeline.text.unpacking import DAMAGED, UnpackingAllowance, counted, opened, packing, unpacked
+from pipeline.core.files import files_within, require_regular
+from pipeline.text.unpacking import (
+    DAMAGED,
+    UnpackingAllowance,
+    counted,
+    opened,
+    packing,
+    read_at_most,
+    unpacked,
+)
 
 ARCHIVE = re.compile(r"\.(zip|t(ar|gz|bz2?|xz)|tar\.(gz|bz2|xz))$", re.IGNORECASE)
 """How the name of an archive ends."""
@@ -213,3 +222,51 @@ def _content(archive: tarfile.TarFile, member: tarfile.TarInfo, path: Path, larg
     if len(data) < member.size:
         raise tarfile.ReadError("unexpected end of data")
     return data
+
+
+def documents_within(
+    source: Path,
+    is_wanted: Callable[[str], bool],
+    called: str,
+    largest: int,
+    allowance: UnpackingAllowance,
+) -> dict[str, tuple[str, bytes]]:
+    """Place and content of the wanted files of a folder or an archive, by their path within it.
+
+    Of a folder that has none its one archive is read.
+
+    Args:
+        source: the folder or archive.
+        is_wanted: of a path within it.
+        called: what is looked for, for a message.
+        largest: bytes that a file may have.
+        allowance: what the archive may unpack to.
+
+    Raises:
+        InputError: a file that is no archive, several archives, or a file that is too large.
+    """
+
+    def of_archive(path: Path) -> dict[str, tuple[str, bytes]]:
+        inside = files_in_archive(path, largest, allowance)
+        return {name: (f"{path}/{name}", data) for name, data in inside if is_wanted(name)}
+
+    require_regular(source)
+    if source.is_file():
+        if not is_archive(source):
+            raise InputError(
+                "a file, and no archive", path=source, remedy="name the folder it is in"
+            )
+        return of_archive(source)
+    paths = files_within(source, source.rglob("*"))
+    found = {
+        name: (str(path), read_at_most(path, largest, kind="document", remedy="is it one?"))
+        for path in paths
+        if is_wanted(name := path.relative_to(source).as_posix())
+    }
+    archives = [path for path in paths if not path.name.startswith(".") and is_archive(path)]
+    if found or not archives:
+        return found
+    if len(archives) > 1:
+        what = f"no {called}, but {len(archives)} archives"
+        raise InputError(what, path=source, remedy="name one of them")
+    return of_archive(archives[0])

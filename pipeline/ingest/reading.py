@@ -13,6 +13,23 @@ from pipeline.core.types import USUAL_SPLITS
 
 
 @dataclass(frozen=True, slots=True)
+class ReadFile:
+    """Rows that go into a file of the corpus folder.
+
+    Attributes:
+        name: the file's.
+        schema: its columns.
+        count: how many rows there are.
+        rows: makes them.
+    """
+
+    name: str
+    schema: pa.Schema
+    count: int
+    rows: Callable[[], Iterator[Mapping[str, Any]]]
+
+
+@dataclass(frozen=True, slots=True)
 class ReadRows:
     """What was read.
 
@@ -29,6 +46,7 @@ class ReadRows:
         card: counts, for ``ingest.json``.
         show: prints them.
         twice: ids of what stands in another split and, word for word, in the training split.
+        beside: what goes into further files.
     """
 
     called: str
@@ -43,6 +61,7 @@ class ReadRows:
     card: IngestCard
     show: Callable[[], None]
     twice: Sequence[str]
+    beside: Sequence[ReadFile] = ()
 
 
 def tell_tallies(tallies: Mapping[str, Tally]) -> None:

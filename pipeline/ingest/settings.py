@@ -29,7 +29,7 @@ _JOINED = tuple(name for name in _BY_DOCUMENT if CORPORA[name].task == COORDINAT
 _TREEBANKS = ", ".join(_JOINED)
 _UNLABELLED = ("unlabelled", "unlabelled_license", "most_unlabelled")
 _OF_DOCUMENTS = (
-    "split", "split_lists", "split_fractions", "strict", "licenses", *_UNLABELLED,
+    "split", "split_lists", "split_fractions", "folds", "strict", "licenses", *_UNLABELLED,
 )  # fmt: skip
 """Options of the readers that read by document; genia has lists of its own."""
 
@@ -47,6 +47,8 @@ class IngestSettings(Settings):
     corpus_field: ClassVar[str] = "out"
     only_with: ClassVar[OnlyWith] = {
         **only_for(("sentences", "raw", "seed"), ("reader", ("world", "world-relations"))),
+        "predicates": [("reader", ("wac",))],
+        "fold": [("folds", ())],
         "least": [("reader", ("pdtb", "world-relations"))],
         "segment": [("reader", ("text",)), ("unlabelled", ())],
         **only_for(("unlabelled_license", "most_unlabelled"), ("unlabelled", ())),
@@ -78,6 +80,15 @@ class IngestSettings(Settings):
         None,
         description=f"{_THESE}: shares of train, dev and test, by document; treebank, if nothing else "
         "is given: 80,10,10.",
+    )
+    folds: int | None = Field(
+        None,
+        ge=3,
+        le=20,
+        description=f"{_THESE}: divide the documents into so many folds by a hash of their names.",
+    )
+    fold: int = Field(
+        0, ge=0, description="folds: which of them is test, from 0; the next one is dev."
     )
     strict: bool = Field(
         False,
@@ -123,6 +134,10 @@ class IngestSettings(Settings):
         20,
         ge=1,
         description="pdtb: implicit training pairs that a sense has at least which models shall tell.",
+    )
+    predicates: Literal["verbal", "all"] = Field(
+        "verbal",
+        description="wac: those that are a verb or an adjective or have a copula, or nouns, too.",
     )
     sentences: int = Field(
         9000, ge=30, description="world: how many sentences, or argument pairs, to make."
@@ -185,10 +200,18 @@ class IngestSettings(Settings):
 
     @model_validator(mode="after")
     def _one_way_of_splitting(self) -> Self:
-        given = [n for n in ("split", "split_lists", "split_fractions") if getattr(self, n)]
+        given = [
+            n for n in ("split", "split_lists", "split_fractions", "folds") if getattr(self, n)
+        ]
         if len(given) > 1:
             flags = " and ".join(f"--{flag_of(name)}" for name in given)
             raise ValueError(f"give one of {flags}")
+        return self
+
+    @model_validator(mode="after")
+    def _among_the_folds(self) -> Self:
+        if self.folds is not None and self.fold >= self.folds:
+            raise ValueError(f"fold must be below folds, {self.folds}, was {self.fold}")
         return self
 
     @model_validator(mode="after")

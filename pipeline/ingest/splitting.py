@@ -102,7 +102,20 @@ def by_lists(folder: Path, *, strict: bool = False) -> Splitter:
     Raises:
         InputError: no such list, or two of a split.
     """
-    lists = _lists(folder)
+    lists = [(split, path, read_whole(path)) for split, path in _lists(folder)]
+    return by_texts(lists, f"the lists in {shown_place(folder)}", strict=strict)
+
+
+def by_texts(
+    lists: Sequence[tuple[str, Path, str]], called: str, *, strict: bool = False
+) -> Splitter:
+    """Split by lists that are read already.
+
+    Args:
+        lists: the split, the place and the text of each, a document's name a line.
+        called: what the lists are, for a message.
+        strict: as of ``by_lists``.
+    """
 
     def assign(documents: Sequence[Document], tally: Tally) -> Assigned:
         known: dict[str, set[str]] = {}
@@ -111,8 +124,8 @@ def by_lists(folder: Path, *, strict: bool = False) -> Splitter:
                 known.setdefault(name, set()).add(document.name)
         whole: dict[str, str] = {}
         absent: list[tuple[str, Path, int]] = []
-        for split, path in lists:
-            for line, name in _names(path):
+        for split, path, text in lists:
+            for line, name in _names(text):
                 if name not in known:
                     absent.append((name, path, line))
                     continue
@@ -130,7 +143,7 @@ def by_lists(folder: Path, *, strict: bool = False) -> Splitter:
                 "document of a split list that the source lacks (counts documents)",
                 place=f"{name} ({path.name}:{line})",
             )
-        say(f"split: by the lists in {shown_place(folder)}")
+        say(f"split: by {called}")
         return Assigned(whole)
 
     return assign
@@ -154,8 +167,8 @@ def _lists(folder: Path) -> list[tuple[str, Path]]:
     return found
 
 
-def _names(path: Path) -> Iterator[tuple[int, str]]:
-    for number, line in enumerate(read_whole(path).split("\n"), 1):
+def _names(text: str) -> Iterator[tuple[int, str]]:
+    for number, line in enumerate(text.split("\n"), 1):
         name = line.strip()
         if name and not name.startswith("#"):
             yield number, name
@@ -189,6 +202,31 @@ def by_fractions(text: str) -> Splitter:
         return Assigned(whole)
 
     return assign
+
+
+def by_folds(folds: int, fold: int) -> Splitter:
+    """Cross-validation by document: a fold is test, the next one dev, the others train.
+
+    A document's fold is a function of its name alone.
+
+    Args:
+        folds: how many.
+        fold: which is test, from 0.
+    """
+
+    def assign(documents: Sequence[Document], tally: Tally) -> Assigned:
+        names = {fold: "test", (fold + 1) % folds: "dev"}
+        say(f"split: fold {fold} of {folds} is test, fold {(fold + 1) % folds} dev, by document")
+        return Assigned(
+            {each.name: names.get(fold_of(each.name, folds), "train") for each in documents}
+        )
+
+    return assign
+
+
+def fold_of(name: str, folds: int) -> int:
+    """The fold of a document, from 0."""
+    return int(hashlib.sha256(name.encode()).hexdigest(), 16) % folds
 
 
 def _key(name: str) -> bytes:

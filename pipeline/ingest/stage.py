@@ -6,8 +6,9 @@ from pathlib import Path
 from pipeline.core.cards.ingest import DrawFile, IngestCard
 from pipeline.core.claims import Claim, mark_of
 from pipeline.core.console import say
-from pipeline.core.corpora import CORPORA, RELATIONS
+from pipeline.core.corpora import ARGUMENTS, COORDINATION, CORPORA, RELATIONS
 from pipeline.core.corpus_folder import (
+    ARGUMENTS_FILE,
     DRAWS_FOLDER,
     INGEST_RECORD,
     RELATIONS_FILE,
@@ -23,6 +24,7 @@ from pipeline.core.fingerprint import Fingerprint, versions_of
 from pipeline.core.parquet import write_rows
 from pipeline.core.tally import MOST_PLACES, Tally
 from pipeline.ingest.draws import SMALLEST, Draw, Size, draw
+from pipeline.ingest.of_predicates import read_predicates
 from pipeline.ingest.of_relations import read_relations
 from pipeline.ingest.of_sentences import read_sentences
 from pipeline.ingest.reading import ReadRows
@@ -30,6 +32,10 @@ from pipeline.ingest.settings import IngestSettings
 
 ALGORITHM = 1
 """Raise it when other code makes other sentences or draws of the same inputs (tests/test_golden.py)."""
+
+
+_READ = {COORDINATION: read_sentences, RELATIONS: read_relations, ARGUMENTS: read_predicates}
+_DATA_FILES = {SENTENCES_FILE, RELATIONS_FILE, ARGUMENTS_FILE}
 
 
 def run(settings: IngestSettings) -> None:
@@ -44,8 +50,7 @@ def run(settings: IngestSettings) -> None:
     claim = _claim(settings)
     claim.check()
     tally = Tally()
-    read = read_relations if CORPORA[settings.reader].task == RELATIONS else read_sentences
-    found = read(settings, tally)
+    found = _READ[CORPORA[settings.reader].task](settings, tally)
     if not found.count:
         _require_files(settings.source)
         raise InputError(
@@ -62,16 +67,19 @@ def run(settings: IngestSettings) -> None:
     with folder_lock(settings.out):
         own = _own_before(settings.out)
         names = {found.file, TEXT_FILE, INGEST_RECORD, *(draw_file(*each) for each in draws)}
+        names |= {each.name for each in found.beside}
         # Until the record is written, this is how the next run knows its files.
         claim.take(own | names)
         sweep(*(settings.out / name for name in names))
         output.begin()
         # By this folder an interrupted run is known.
         (settings.out / DRAWS_FOLDER).mkdir(parents=True, exist_ok=True)
-        for name in own & {SENTENCES_FILE, RELATIONS_FILE} - {found.file}:  # of another task
+        for name in own & _DATA_FILES - names:  # of another task
             (settings.out / name).unlink(missing_ok=True)
         rows = {found.file: found.count}
         write_rows(settings.out / found.file, found.schema, found.rows())
+        for each in found.beside:
+            rows[each.name] = write_rows(settings.out / each.name, each.schema, each.rows())
         rows[TEXT_FILE] = lines = _write_text(settings.out, found)
         drawn = _write_draws(settings.out, draws, own)
         facts = {
@@ -97,7 +105,7 @@ def _claim(settings: IngestSettings) -> Claim:
     return Claim(
         settings.out, "ingest", [each for each in named if each is not None],
         earlier=lambda place: _own_before(place) or None,
-        parts=[SENTENCES_FILE, RELATIONS_FILE, TEXT_FILE, INGEST_RECORD, *drawn], alone=False,
+        parts=[*sorted(_DATA_FILES), TEXT_FILE, INGEST_RECORD, *drawn], alone=False,
     )  # fmt: skip
 
 
@@ -130,8 +138,11 @@ def _require_files(source: Path) -> None:
 def _fingerprint(settings: IngestSettings) -> Fingerprint:
     """What the files are made of but for the source, which is read again whenever ingest runs."""
     apart = {"source", "out", "split_lists", "licenses", "largest_unpacked", "unlabelled"}
-    if CORPORA[settings.reader].task != RELATIONS:
-        apart |= {"least"}  # which came later, and concerns no sentence
+    # These came later, and concern some readers alone.
+    later = {"least": RELATIONS, "predicates": ARGUMENTS}
+    apart |= {name for name, task in later.items() if CORPORA[settings.reader].task != task}
+    if settings.folds is None:
+        apart |= {"folds", "fold"}
     return Fingerprint(
         settings=settings.model_dump(mode="json", exclude=apart),
         algorithm=ALGORITHM,

@@ -6,7 +6,8 @@ licence, what ``conjoin corpora`` and a release say of it, and whether it reads 
 sentences whose ids are unique and begin with the reader's name and a slash (``ptb/wsj_0201/1``), for which
 the stage puts the corpus's, and whose split is one of ``core.types.SPLITS``; see ``core.types.Sentence`` for
 the other fields. What it cannot keep it counts in the tally by reason, with the place. A reader of argument
-pairs stands in ``PAIR_READERS`` and yields ``core.pairs.Pair``, with ids of the same form.
+pairs stands in ``PAIR_READERS`` and yields ``core.pairs.Pair``, with ids of the same form; one of
+predicates in ``PREDICATE_READERS``, and yields sentences with them.
 """
 
 from collections.abc import Callable, Iterator
@@ -24,10 +25,12 @@ from pipeline.ingest.readers.ptb import read_ptb
 from pipeline.ingest.readers.ptb_ext import read_ptb_ext
 from pipeline.ingest.readers.text import read_text, read_unlabelled
 from pipeline.ingest.readers.treebank import read_treebank
+from pipeline.ingest.readers.wac import AnnotatedSentence, read_wac
 from pipeline.ingest.settings import IngestSettings
 from pipeline.ingest.splitting import (
     DEFAULT_FRACTIONS,
     Splitter,
+    by_folds,
     by_fractions,
     by_lists,
     by_patterns,
@@ -78,6 +81,17 @@ PAIR_READERS: dict[str, Callable[[IngestSettings, Tally], Iterator[Pair]]] = {
     ),
 }
 """Reader name → the argument pairs of ``settings.source``, likewise."""
+
+PREDICATE_READERS: dict[str, Callable[[IngestSettings, Tally], Iterator[AnnotatedSentence]]] = {
+    "wac": lambda s, tally: read_wac(
+        s.source,
+        tally,
+        splitter=_splitter(s),
+        licences=_licences(s, one_for_all(_licence(s)), known=True),
+        allowance=UnpackingAllowance(s.largest_unpacked),
+    ),
+}
+"""Reader name → the sentences of ``settings.source`` with their predicates, likewise."""
 
 
 def unlabelled(settings: IngestSettings, tally: Tally) -> Iterator[Sentence]:
@@ -132,6 +146,8 @@ def _splitter(settings: IngestSettings) -> Splitter | None:
         return by_patterns(settings.split)
     if settings.split_lists:
         return by_lists(settings.split_lists, strict=settings.strict)
+    if settings.folds:
+        return by_folds(settings.folds, settings.fold)
     return by_fractions(settings.split_fractions) if settings.split_fractions else None
 
 

@@ -10,10 +10,9 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from pipeline.core.errors import InputError
-from pipeline.core.files import files_within, require_regular
 from pipeline.core.pairs import EXPLICIT, IMPLICIT, Pair
 from pipeline.core.tally import Tally
-from pipeline.ingest.archives import files_in_archive, is_archive
+from pipeline.ingest.archives import documents_within
 from pipeline.ingest.document_licences import Licences
 from pipeline.ingest.documents import Document, name_documents
 from pipeline.ingest.readers.gum import SHIPPED_SPLIT, gum_licences
@@ -26,7 +25,7 @@ from pipeline.ingest.splitting import (
     by_patterns,
 )
 from pipeline.text.coordinations import is_withheld
-from pipeline.text.unpacking import UnpackingAllowance, decoded, read_at_most
+from pipeline.text.unpacking import UnpackingAllowance, decoded
 
 _LARGEST = 64 * 2**20  # bytes of a document; the longest of GDTB has 30 KiB
 _GOLD, _RAW = "gold", "raw"
@@ -87,7 +86,7 @@ def read_pdtb(
         InputError: nothing to read, a document without its text, a line that is not of this form, a range
             beyond the text, a sense that the PDTB 3 does not have; file and line are named.
     """
-    files = _files(source, allowance)
+    files = documents_within(source, _is_wanted, f"folder {_GOLD}", _LARGEST, allowance)
     gold = sorted(path for path in files if _GOLD in path.split("/"))
     if not gold:
         raise InputError(
@@ -143,41 +142,6 @@ def usual_licences(otherwise: str) -> Licences:
         }  # fmt: skip
 
     return find
-
-
-def _files(source: Path, allowance: UnpackingAllowance) -> dict[str, tuple[str, bytes]]:
-    """Place and content of the files in folders ``gold`` and ``raw``, by their path within the source."""
-    require_regular(source)
-    if source.is_file():
-        if not is_archive(source):
-            raise InputError(
-                "a file, and no archive", path=source, remedy="name the folder it is in"
-            )
-        return _of_archive(source, allowance)
-    paths = files_within(source, source.rglob("*"))
-    found = {
-        name: (str(path), read_at_most(path, _LARGEST, kind="document", remedy="is it one?"))
-        for path in paths
-        if _is_wanted(name := path.relative_to(source).as_posix())
-    }
-    archives = [path for path in paths if not path.name.startswith(".") and is_archive(path)]
-    if found or not archives:
-        return found
-    if len(archives) > 1:
-        raise InputError(
-            f"no folder {_GOLD}, but {len(archives)} archives",
-            path=source,
-            remedy="name one of them",
-        )
-    return _of_archive(archives[0], allowance)
-
-
-def _of_archive(path: Path, allowance: UnpackingAllowance) -> dict[str, tuple[str, bytes]]:
-    return {
-        name: (f"{path}/{name}", data)
-        for name, data in files_in_archive(path, _LARGEST, allowance)
-        if _is_wanted(name)
-    }
 
 
 def _is_wanted(path: str) -> bool:

@@ -1,0 +1,124 @@
+"""Predicates with their arguments, as ``ingest`` keeps them in a corpus folder beside its sentences."""
+
+from collections.abc import Iterable, Iterator
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from pipeline.core.corpus_folder import ARGUMENTS_FILE, require_ingested
+from pipeline.core.parquet import read_rows, write_rows
+from pipeline.core.types import Span
+
+ROLES = ("NOM", "ACC", "DAT")
+"""ガ, ヲ and ニ: subject, direct and indirect object."""
+
+DEP, ZAR = "DEP", "ZAR"
+"""How an argument is tied to its predicate: one of their bunsetsu depends on the other, or none does."""
+
+_WORDS = pa.list_(pa.field("element", pa.int32(), nullable=False))
+_ARGUMENT = pa.struct(
+    [
+        pa.field("role", pa.string(), nullable=False),
+        pa.field("kind", pa.string(), nullable=False),
+        pa.field("fillers", _WORDS, nullable=False),
+        pa.field("mentions", _WORDS, nullable=False),
+    ]
+)
+PREDICATES = pa.schema(
+    [
+        pa.field("sentence_id", pa.string(), nullable=False),
+        pa.field("predicate", pa.int32(), nullable=False),
+        pa.field("start", pa.int32(), nullable=False),
+        pa.field("end", pa.int32(), nullable=False),
+        pa.field("verbal", pa.bool_(), nullable=False),
+        pa.field(
+            "arguments", pa.list_(pa.field("element", _ARGUMENT, nullable=False)), nullable=False
+        ),
+    ]
+)
+"""The columns of ``arguments.parquet``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """What fills a role, in the sentence of its predicate.
+
+    Attributes:
+        role: one of ``ROLES``.
+        kind: ``DEP`` or ``ZAR``.
+        fillers: numbers of the words that fill it, each of which is right.
+        mentions: numbers of further words that mean the same as one of them.
+    """
+
+    role: str
+    kind: str
+    fillers: tuple[int, ...]
+    mentions: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Predicate:
+    """A predicate of a sentence.
+
+    Attributes:
+        sentence_id: the sentence's.
+        predicate: number of its word.
+        phrase: the words of its bunsetsu, none of which can be its argument.
+        verbal: it is a verb or an adjective, or has a copula; else a noun.
+        arguments: at most one a role, in the order of ``ROLES``.
+    """
+
+    sentence_id: str
+    predicate: int
+    phrase: Span
+    verbal: bool
+    arguments: tuple[Argument, ...]
+
+
+def predicate_row(predicate: Predicate) -> dict[str, Any]:
+    """The row of a predicate."""
+    return {
+        "sentence_id": predicate.sentence_id,
+        "predicate": predicate.predicate,
+        "start": predicate.phrase.start,
+        "end": predicate.phrase.end,
+        "verbal": predicate.verbal,
+        "arguments": [
+            {"role": a.role, "kind": a.kind, "fillers": a.fillers, "mentions": a.mentions}
+            for a in predicate.arguments
+        ],
+    }
+
+
+def write_predicates(corpus: Path, predicates: Iterable[Predicate]) -> int:
+    """Write ``arguments.parquet`` of a corpus folder; returns how many predicates.
+
+    Raises:
+        InputError: the folder cannot be written to.
+    """
+    return write_rows(corpus / ARGUMENTS_FILE, PREDICATES, map(predicate_row, predicates))
+
+
+def read_predicates(corpus: Path, sentences: AbstractSet[str] | None = None) -> Iterator[Predicate]:
+    """The predicates of a corpus in their order.
+
+    Args:
+        corpus: the folder.
+        sentences: ids of those whose predicates are wanted; None: all.
+
+    Raises:
+        InputError: ``ingest`` did not finish there, or the file is not as it wrote it.
+    """
+    require_ingested(corpus, ARGUMENTS_FILE)
+    for row in read_rows(corpus / ARGUMENTS_FILE, PREDICATES):
+        if sentences is None or row["sentence_id"] in sentences:
+            yield Predicate(
+                row["sentence_id"], row["predicate"], Span(row["start"], row["end"]), row["verbal"],
+                tuple(
+                    Argument(a["role"], a["kind"], tuple(a["fillers"]), tuple(a["mentions"]))
+                    for a in row["arguments"]
+                ),
+            )  # fmt: skip

@@ -1,0 +1,191 @@
+"""The Wikipedia Annotated Corpus: words, predicates and their arguments, as its README counts them."""
+
+import tarfile
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.core.documents import read_json
+from pipeline.core.errors import InputError, SettingsError
+from pipeline.core.predicates import Argument, Predicate, read_predicates
+from pipeline.core.schema import read_sentences
+from pipeline.core.types import Span
+from pipeline.ingest.settings import IngestSettings
+from pipeline.ingest.splitting import fold_of
+from pipeline.ingest.stage import run
+
+ARCHIVE = Path(__file__).resolve().parents[3] / "shared/data/wac/wac-knp.tar.xz"
+needs_shared = pytest.mark.skipif(
+    not ARCHIVE.exists(), reason="needs ../shared, which is not part of the repository"
+)
+
+
+def unit(name: str, *bunsetsu: tuple[int, list[tuple[str, str]]]) -> str:
+    """A unit whose base phrases are given as words ``surface/class …`` and tags; each depends on the last."""
+    lines = [f"# S-ID:{name}"]
+    for head, phrases in bunsetsu:
+        lines.append(f"* {head}D")
+        for words, tags in phrases:
+            lines.append(f"+ -1D {tags}".rstrip())
+            for each in words.split():
+                surface, _, kind = each.replace("_", "\u3000").partition("/")
+                lines.append(" ".join([surface, surface, surface, kind, *["0"] * 7]))
+    return "\n".join([*lines, "EOS", ""])
+
+
+def tag(case: str, phrase: int, sentence: str = "a-1") -> str:
+    return f'<rel type="{case}" target="x" sid="{sentence}" id="{phrase}"/>'
+
+
+SENTENCE = unit(
+    "a-1",
+    (2, [("太郎/名詞 は/助詞", ""), ("_/特殊 彼/名詞", tag("=", 0))]),
+    (2, [("本/名詞 を/助詞", "")]),
+    (3, [("読み/動詞 、/特殊", tag("ガ", 0) + tag("ヲ", 2) + tag("ニ", 0, "a-0"))]),
+    (-1, [("寝/名詞 た/判定詞", tag("ガ", 0) + tag("ヲ", 4)), ("話/名詞", tag("ガ", 0))]),
+)  # fmt: skip
+
+
+def ingested(folder: Path, text: str = SENTENCE, **given: Any) -> Path:
+    source = folder / "source"
+    source.mkdir(parents=True)
+    (source / "a.knp").write_text(text, encoding="utf-8")
+    wanted = {"reader": "wac", "source": source, "out": folder / "wac"}
+    run(IngestSettings.build(wanted | {"split": ["train=*"]} | given, None))
+    return folder / "wac"
+
+
+def test_arguments_are_typed_by_their_bunsetsu(tmp_path: Path) -> None:
+    """DEP where one depends on the other, else ZAR; none in its own bunsetsu or in other sentences."""
+    corpus = ingested(tmp_path)
+    (sentence,) = read_sentences(corpus / "sentences.parquet")
+    assert sentence.words == ("太郎", "は", "彼", "本", "を", "読み", "、", "寝", "た", "話")
+    assert sentence.tags is not None
+    assert sentence.tags[:3] == ("名詞", "助詞", "名詞")
+    assert (sentence.sentence_id, sentence.license) == ("wac/a/1", "CC-BY-SA-4.0")
+    reads = Predicate(
+        "wac/a/1", 5, Span(5, 7), True,
+        (Argument("NOM", "DEP", (0,), (2,)), Argument("ACC", "DEP", (3,))),
+    )  # fmt: skip
+    sleeps = Predicate("wac/a/1", 7, Span(7, 10), True, (Argument("NOM", "ZAR", (0,), (2,)),))
+    assert list(read_predicates(corpus)) == [reads, sleeps]
+    every = list(read_predicates(ingested(tmp_path / "all", predicates="all")))
+    assert every[:2] == [reads, sleeps]
+    assert (every[2].predicate, every[2].verbal) == (9, False)
+    assert (corpus / "text.txt").read_text(encoding="utf-8").startswith("太郎 は 彼 本")
+    card = read_json(corpus / "ingest.json")
+    assert card["task"] == "arguments"
+    assert card["splits"]["train"]["DEP_NOM"] == card["splits"]["train"]["ZAR_NOM"] == 1
+    assert card["refused"] == {"morpheme that is a blank (counts morphemes)": 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        (SENTENCE.replace("EOS\n", ""), r"a\.knp:\d+: the unit of line 1 has no EOS"),
+        ("", "no sentence to keep"),
+        (unit("a-1", (-1, [("_/特殊", "")])), "no sentence to keep.*sentence of blanks alone"),
+    ],
+)
+def test_bad_input_is_one_line(tmp_path: Path, text: str, what: str) -> None:
+    """With the file and the line, and nothing is written."""
+    with pytest.raises(InputError, match=what):
+        ingested(tmp_path, text)
+    assert not (tmp_path / "wac").exists()
+
+
+def test_options_of_folds(tmp_path: Path) -> None:
+    """A fold is test and the next one dev; a fold that is not there is refused."""
+    wanted = {"reader": "wac", "source": tmp_path, "out": tmp_path / "x", "folds": 5}
+    with pytest.raises(SettingsError, match="fold must be below folds, 5"):
+        IngestSettings.build(wanted | {"fold": 5}, None)
+    with pytest.raises(SettingsError, match="give one of"):
+        IngestSettings.build(wanted | {"split": ["train=*"]}, None)
+    with pytest.raises(SettingsError, match="takes no --folds"):
+        IngestSettings.build(wanted | {"reader": "genia"}, None)
+
+
+@pytest.fixture(scope="module")
+def wac(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All of the corpus, nouns too, by its own split."""
+    out = tmp_path_factory.mktemp("made") / "wac"
+    wanted = {"reader": "wac", "source": ARCHIVE, "out": out, "labelled": ["500"]}
+    run(IngestSettings.build(wanted | {"predicates": "all"}, None))
+    return out
+
+
+@needs_shared
+def test_every_count_of_its_readme(wac: Path) -> None:
+    """Sentences, words and blanks, predicates and arguments, of each split."""
+    splits = {s.sentence_id: s.split for s in read_sentences(wac / "sentences.parquet")}
+    assert Counter(splits.values()) == {"train": 14_684, "dev": 443, "test": 775}
+    card = read_json(wac / "ingest.json")
+    assert card["refused"]["morpheme that is a blank (counts morphemes)"] == 2_919
+    words = {name: counts["words"] for name, counts in card["splits"].items()}
+    assert sum(words.values()) == 211_262 + 6_353 + 11_123 - 2_919
+    predicates: Counter[tuple[str, bool]] = Counter()
+    found: Counter[tuple[str, bool, str, str]] = Counter()
+    for each in read_predicates(wac):
+        split = splits[each.sentence_id]
+        predicates[split, each.verbal] += 1
+        found.update((split, each.verbal, a.kind, a.role) for a in each.arguments)
+    assert predicates == {
+        ("train", True): 19_063, ("dev", True): 529, ("test", True): 958,
+        ("train", False): 10_828, ("dev", False): 336, ("test", False): 535,
+    }  # fmt: skip
+    for (split, verbal, kind), wanted in {
+        ("train", True, "DEP"): (10_410, 5_679, 3_430), ("train", True, "ZAR"): (2_117, 417, 320),
+        ("dev", True, "DEP"): (278, 164, 93), ("dev", True, "ZAR"): (78, 9, 9),
+        ("test", True, "DEP"): (514, 324, 165), ("test", True, "ZAR"): (94, 27, 16),
+        ("train", False, "ZAR"): (1_102, 540, 160), ("dev", False, "ZAR"): (59, 20, 4),
+        ("test", False, "ZAR"): (61, 23, 14),
+    }.items():  # fmt: skip
+        counted = tuple(found[split, verbal, kind, role] for role in ("NOM", "ACC", "DAT"))
+        assert counted == wanted, (split, verbal, kind)
+
+
+@needs_shared
+def test_its_folds(wac: Path) -> None:
+    """Zeros of verbal predicates in each of five folds by a hash of the document's name."""
+    zeros: Counter[int] = Counter()
+    for each in read_predicates(wac):
+        fold = fold_of(each.sentence_id.split("/")[1], 5)
+        zeros[fold] += sum(a.kind == "ZAR" for a in each.arguments) if each.verbal else 0
+    assert [zeros[fold] for fold in range(5)] == [566, 642, 607, 637, 635]
+
+
+@needs_shared
+def test_the_first_sentence_of_a_document(wac: Path) -> None:
+    """What exceeds a standard are the companies that the clause modifies."""
+    (sentence,) = (
+        s
+        for s in read_sentences(wac / "sentences.parquet")
+        if s.sentence_id == "wac/wiki00285240/00-01"
+    )
+    (exceeds,) = (
+        each
+        for each in read_predicates(wac, {sentence.sentence_id})
+        if sentence.words[each.predicate] == "超える"
+    )
+    company, standard = exceeds.arguments
+    assert (company.role, company.kind, company.fillers) == ("NOM", "DEP", (10,))
+    assert standard == Argument("ACC", "DEP", (7,))
+
+
+@needs_shared
+def test_archive_and_folder_are_the_same(tmp_path: Path) -> None:
+    """With the lists of the split beside the files."""
+    with tarfile.open(ARCHIVE) as archive:
+        wanted = [m for m in archive if m.name.startswith(("knp/wiki0028", "id/"))]
+        for member in wanted:
+            data = archive.extractfile(member)
+            if data is not None:
+                place = tmp_path / "raw" / member.name
+                place.parent.mkdir(parents=True, exist_ok=True)
+                place.write_bytes(data.read())
+    out = tmp_path / "wac"
+    given = {"reader": "wac", "source": tmp_path / "raw", "out": out, "labelled": ["full"]}
+    run(IngestSettings.build(given, None))
+    assert {s.split for s in read_sentences(out / "sentences.parquet")} >= {"train"}
