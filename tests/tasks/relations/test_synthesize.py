@@ -286,11 +286,14 @@ def test_a_file_of_completions_that_a_person_wrote_is_replayed(
         run(served(corpus, filter="none", limit=2))
     for prompt in asked:
         kept.add_answer(
-            question_of("mine", Sampling(), prompt), WrittenAnswer(" one\n- two", "chat")
+            question_of("mine", Sampling(), prompt),
+            WrittenAnswer(" one\n- two\n- th\x1b[1mree", "chat"),
         )
     mine = {"replay": tmp_path / "mine.jsonl", "model": "mine", "out": corpus / "candidates/mine"}
     run(settings(corpus, writer="replay", filter="none", limit=2, **mine))
     assert [row["arg2"] for row in rows(corpus / "candidates/mine")] == ["one", "two"] * 2
+    refused = [row["reason"] for row in rows(corpus / "candidates/mine", "rejects")]
+    assert refused == ["a control character in it"] * 2
 
 
 def test_rows_are_the_same_from_two_workers_and_after_a_kill(

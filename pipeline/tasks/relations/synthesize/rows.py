@@ -13,6 +13,7 @@ from pipeline.tasks.relations.rows import SYNTHETIC, SYNTHETIC_REJECTS
 ALSO_ANNOTATED = "annotated with the other relation, too"
 ARG1_AGAIN = "the first argument again"
 CALLED_SO = "the model takes it for the other relation"
+CONTROL = "a control character in it"
 EMPTY = "empty"
 NO_COMPLETION = "no completion"
 NO_VERDICT = "no verdict"
