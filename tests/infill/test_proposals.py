@@ -233,10 +233,11 @@ def test_what_has_no_score_has_a_reason() -> None:
         ((fill,),) = rank_by_texts(scored, request)([(REFERENCE, ["a cat"])])
         assert fill == Fill("a cat", reason=NO_LOGPROBS)
     for total in (float("nan"), float("inf"), -float("inf"), 5.0):
-        ((fill,),) = rank_by_texts(
-            lambda texts, total=total: [TextScore(total if "cat" in t else 0.0, len(t.split())) for t in texts],
-            request,
-        )([(REFERENCE, ["a cat"])])  # fmt: skip
+
+        def strange(texts: Sequence[str], total: float = total) -> list[TextScore]:
+            return [TextScore(total if "cat" in t else 0.0, len(t.split())) for t in texts]
+
+        ((fill,),) = rank_by_texts(strange, request)([(REFERENCE, ["a cat"])])
         assert fill == Fill("a cat", reason=NO_LOGPROBS)
     (alone,) = rank_by_texts(lambda texts: [TextScore(-1.0, len(t.split())) for t in texts],
                              InfillRequest(sync=False))([(REFERENCE, ["a cat"])])  # fmt: skip
