@@ -230,7 +230,7 @@ def resolved(path: Path) -> Path:
     """The path without symbolic links.
 
     Raises:
-        InputError: its links lead in a circle.
+        InputError: its links lead in a circle, or it is too long for a name.
     """
     try:
         found = path.resolve()
@@ -238,6 +238,10 @@ def resolved(path: Path) -> Path:
             return found
         raise RuntimeError
     except (OSError, RuntimeError) as error:  # RuntimeError: until Python 3.12
+        if isinstance(error, OSError) and error.errno != errno.ELOOP:
+            raise InputError(
+                f"no such name can be: {error.strerror}", path=path, remedy="choose another name"
+            ) from error
         raise InputError(
             "its symbolic links lead in a circle",
             path=path,

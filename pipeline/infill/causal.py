@@ -53,6 +53,9 @@ class CausalInfiller(LockstepInfiller[PromptedTwins]):
         super().__init__(model, tokenizer, request)
         head = model.get_output_embeddings()  # type: ignore[no-untyped-call]
         self.vocabulary = len(head.weight)
+        # Of what a sliding window has left behind the twins have nothing in common that is read once.
+        if isinstance(window := getattr(model.config, "sliding_window", None), int):
+            self.limit = min(self.limit, window)
         # Beyond it, where ``CausalLockstep`` has the end.
         self.stops = (self.vocabulary,)
         self.endings = ending_tokens(model, tokenizer)

@@ -8,6 +8,7 @@ mean log-probability of the fill's tokens and of all that follows, joined as the
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from math import isfinite
 from typing import Any
 
 import torch
@@ -33,7 +34,9 @@ NO_LOGPROBS = "no log-probabilities"
 SHORTER = "shorter than a third of the reference"
 
 _SHOWN = 3  # words of what follows the blank, by which it is recognised
+_ROUNDING = 1e-3  # a sum of log-probabilities may be so much above zero
 _TOKENS = 8  # of a completion, beside those of the fill
+_LONGEST = 10_000  # characters of a fill; it takes time to part more into words
 _TOKENS_A_WORD = 8  # of the reference, whose fill may have three times as many
 
 
@@ -92,6 +95,8 @@ def _proposal(reference: Reference, answer: WrittenAnswer, around: Around) -> Fi
     if answer.text is None:
         return Fill("", reason=NO_ANSWER)
     text = cut_out(answer, around)
+    if len(text) > _LONGEST:
+        return Fill("", reason=LONGER)
     words, limits = len(split_words(text)), Limits.around(len(reference.span))
     if not words:
         return Fill("", reason=EMPTY)
@@ -185,10 +190,11 @@ def _filled(around: Around, text: str) -> str:
 
 
 def _mean(before: TextScore | None, whole: TextScore | None) -> float | None:
-    """The mean log-probability of the tokens that a text has beyond its beginning."""
+    """The mean log-probability of the tokens that a text has beyond its beginning; None if it is none."""
     if before is None or whole is None or whole.tokens <= before.tokens:
         return None
-    return (whole.total - before.total) / (whole.tokens - before.tokens)
+    mean = (whole.total - before.total) / (whole.tokens - before.tokens)
+    return mean if isfinite(mean) and mean <= _ROUNDING else None
 
 
 def rank_by_model(ranker: Ranker[Any], tokenizer: PreTrainedTokenizerBase, budget: int) -> Rank:

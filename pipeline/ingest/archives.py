@@ -17,7 +17,7 @@ from typing import BinaryIO, Self, cast
 
 from pipeline.core.console import Meter
 from pipeline.core.errors import InputError
-from pipeline.core.files import files_within, require_regular
+from pipeline.core.files import files_within, require_regular, utf8_name
 from pipeline.text.unpacking import (
     DAMAGED,
     UnpackingAllowance,
@@ -243,12 +243,17 @@ def documents_within(
         allowance: what the archive may unpack to.
 
     Raises:
-        InputError: a file that is no archive, several archives, or a file that is too large.
+        InputError: a file that is no archive, several archives, a file that is too large, or a name that
+            is no text.
     """
 
     def of_archive(path: Path) -> dict[str, tuple[str, bytes]]:
         inside = files_in_archive(path, largest, allowance)
-        return {name: (f"{path}/{name}", data) for name, data in inside if is_wanted(name)}
+        return {
+            utf8_name(name, path): (f"{path}/{name}", data)
+            for name, data in inside
+            if is_wanted(name)
+        }
 
     require_regular(source)
     if source.is_file():
@@ -259,7 +264,10 @@ def documents_within(
         return of_archive(source)
     paths = files_within(source, source.rglob("*"))
     found = {
-        name: (str(path), read_at_most(path, largest, kind="document", remedy="is it one?"))
+        utf8_name(name, path): (
+            str(path),
+            read_at_most(path, largest, kind="document", remedy="is it one?"),
+        )
         for path in paths
         if is_wanted(name := path.relative_to(source).as_posix())
     }

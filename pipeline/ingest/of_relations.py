@@ -13,7 +13,7 @@ from pipeline.core.pairs import IMPLICIT, PAIRS, Pair, pair_row
 from pipeline.core.tally import Tally
 from pipeline.core.types import SPLITS, USUAL_SPLITS
 from pipeline.ingest.readers import PAIR_READERS, more_pairs
-from pipeline.ingest.reading import ReadRows, tell_empty, tell_tallies
+from pipeline.ingest.reading import ReadRows, tell_empty, tell_tallies, without_control
 from pipeline.ingest.settings import IngestSettings
 
 
@@ -24,10 +24,10 @@ def read_relations(settings: IngestSettings, tally: Tally) -> ReadRows:
         InputError: malformed input; or no sense is frequent enough.
     """
     reader = settings.reader
-    pairs = [
-        replace(pair, pair_id=settings.name + pair.pair_id[len(reader) :])
-        for pair in PAIR_READERS[reader](settings, tally)
-    ]
+    read = without_control(
+        "pair", PAIR_READERS[reader](settings, tally), _text_of, tally, strict=settings.strict
+    )
+    pairs = [replace(pair, pair_id=settings.name + pair.pair_id[len(reader) :]) for pair in read]
     senses = frequent_senses(pairs, settings.least)
     if pairs and len(senses) < 2:
         raise InputError(
@@ -72,6 +72,10 @@ def frequent_senses(pairs: Sequence[Pair], least: int) -> tuple[str, ...]:
     )
     kept = (sense for sense, count in counts.items() if count >= least)
     return tuple(sorted(kept, key=lambda sense: (-counts[sense], sense)))
+
+
+def _text_of(pair: Pair) -> str:
+    return "".join((*pair.words, pair.connective or ""))
 
 
 def _is_of(pair: Pair, senses: Sequence[str]) -> bool:

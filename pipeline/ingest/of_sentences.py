@@ -22,10 +22,9 @@ from pipeline.core.types import (
     is_undecided_seed,
     is_unlabelled_seed,
 )
-from pipeline.core.words import is_without_control
 from pipeline.ingest.draws import drawable
 from pipeline.ingest.readers import READERS, more_text, unlabelled
-from pipeline.ingest.reading import ReadRows, tell_empty, tell_tallies
+from pipeline.ingest.reading import ReadRows, tell_empty, tell_tallies, without_control
 from pipeline.ingest.settings import IngestSettings
 from pipeline.text.natural import join_words
 
@@ -40,7 +39,7 @@ def read_sentences(settings: IngestSettings, tally: Tally) -> ReadRows:
         InputError: malformed input, or ids that repeat.
     """
     read = READERS[settings.reader](settings, tally)
-    read = _without_control(read, tally, strict=settings.strict)
+    read = without_control("sentence", read, _text_of, tally, strict=settings.strict)
     sentences = list(_named(read, settings.reader, settings.name))
     of_text = Tally()
     if sentences:
@@ -92,28 +91,8 @@ def _named(sentences: Iterator[Sentence], reader: str, name: str) -> Iterator[Se
         yield sentence
 
 
-def _without_control(
-    sentences: Iterator[Sentence], tally: Tally, *, strict: bool
-) -> Iterator[Sentence]:
-    """The sentences that have no control character in words, tags and labels; the others are counted.
-
-    Raises:
-        InputError: there is one, with ``strict``.
-    """
-    for sentence in sentences:
-        if is_without_control(
-            "".join((*sentence.words, *(sentence.tags or ()), sentence.tree or ""))
-        ):
-            yield sentence
-            continue
-        reason = "sentence with a control character"
-        if strict:
-            raise InputError(
-                reason, sentence_id=sentence.sentence_id,
-                remedy="mend or remove it, or go without --strict",
-            )  # fmt: skip
-        tally.keep(-1)  # by its reader it was
-        tally.refuse(reason, place=sentence.sentence_id)
+def _text_of(sentence: Sentence) -> str:
+    return "".join((*sentence.words, *(sentence.tags or ()), sentence.tree or ""))
 
 
 def _held_out_in_training(sentences: list[Sentence]) -> list[str]:

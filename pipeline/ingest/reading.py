@@ -1,15 +1,17 @@
 """What ``ingest`` has read, before anything is written: alike for sentences and for argument pairs."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import pyarrow as pa
 
 from pipeline.core.cards.ingest import IngestCard
 from pipeline.core.console import say, table
+from pipeline.core.errors import InputError
 from pipeline.core.tally import Tally
 from pipeline.core.types import USUAL_SPLITS
+from pipeline.core.words import is_without_control
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,43 @@ class ReadRows:
     show: Callable[[], None]
     twice: Sequence[str]
     beside: Sequence[ReadFile] = ()
+
+
+class _Named(Protocol):
+    @property
+    def sentence_id(self) -> str: ...
+
+
+S = TypeVar("S", bound=_Named)
+
+
+def without_control(
+    called: str, sources: Iterable[S], text_of: Callable[[S], str], tally: Tally, *, strict: bool
+) -> Iterator[S]:
+    """The sources whose text has no control character; the others are counted.
+
+    Args:
+        called: what a source is, in the singular.
+        sources: that the tally already has as kept.
+        text_of: all text of a source.
+        tally: what was kept and refused.
+        strict: the first of the others is an error instead.
+
+    Raises:
+        InputError: there is one, with ``strict``.
+    """
+    for source in sources:
+        if is_without_control(text_of(source)):
+            yield source
+            continue
+        reason = f"{called} with a control character"
+        if strict:
+            raise InputError(
+                reason, sentence_id=source.sentence_id,
+                remedy="mend or remove it, or go without --strict",
+            )  # fmt: skip
+        tally.keep(-1)  # by its reader it was
+        tally.refuse(reason, place=source.sentence_id)
 
 
 def tell_tallies(tallies: Mapping[str, Tally]) -> None:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from torch import Tensor
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+from pipeline.core.errors import ModelError
+
 _MIDDLES = (
     ("<fim_prefix>", "<fim_suffix>", "<fim_middle>"),
     ("<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>"),
@@ -68,9 +70,21 @@ def following_tokens(
 
 
 def ending_tokens(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> tuple[int, ...]:
-    """Tokens that end an answer or a line of it."""
-    named = getattr(model.generation_config, "eos_token_id", None)
-    found = {tokenizer.eos_token_id, *(named if isinstance(named, list) else [named])}
+    """Tokens that end an answer or a line of it.
+
+    Raises:
+        ModelError: the checkpoint's settings name one that is not in its vocabulary.
+    """
+    said = getattr(model.generation_config, "eos_token_id", None)
+    named = [] if said is None else said if isinstance(said, list) else [said]
+    vocabulary = len(model.get_output_embeddings().weight)  # type: ignore[no-untyped-call]
+    for token in named:
+        if not isinstance(token, int) or not 0 <= token < vocabulary:
+            raise ModelError(
+                f"its eos_token_id is {token!r}, which is no token of its {vocabulary:,}",
+                path=model.name_or_path, remedy="mend generation_config.json or config.json",
+            )  # fmt: skip
+    found = {tokenizer.eos_token_id, *named}
     for name, token in tokenizer.get_vocab().items():
         # ``Ċ`` is how byte-level BPE writes the end of a line.
         line = "Ċ" in name or "\n" in name or name == "<0x0A>"

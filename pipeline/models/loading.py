@@ -28,7 +28,7 @@ from transformers import logging as transformers_logging
 
 from pipeline.core.cards.models import ReadyCard
 from pipeline.core.documents import read_json
-from pipeline.core.errors import ConjoinError, ModelError
+from pipeline.core.errors import ConjoinError, InputError, ModelError
 from pipeline.core.families import FAMILY_FACTS, is_model_name
 from pipeline.core.files import digest_of
 from pipeline.models.checkpoint_files import (
@@ -60,6 +60,7 @@ _RECORDS = frozenset({RECORD, CHECKPOINT_RECORD, "history.jsonl", "pretrain.json
 _HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?(@.+)?")
 """``name`` or ``owner/name``, either with a revision."""
 
+_MOST_LABELS = 100_000
 _CHUNK = "chunk_size_feed_forward"
 
 _LONGEST = 160  # characters of what a library says
@@ -305,12 +306,30 @@ def load_config(where: str) -> PretrainedConfig:
     Raises:
         ModelError: it is not there, broken, or of an architecture the library does not know.
     """
+    _check_labels(where)
     with loading(where, "a model"):
         config: PretrainedConfig = from_pretrained(AutoConfig, where)
         check_config(where, config)
     if getattr(config, _CHUNK, 0):
         setattr(config, _CHUNK, 0)
     return config
+
+
+def _check_labels(where: str) -> None:
+    """Refuse more labels than a classifier has, of which the library would make a table.
+
+    Raises:
+        ModelError: there are.
+    """
+    try:
+        said = read_json(Path(where, "config.json"))
+    except InputError:
+        return  # the library says what is wrong with it
+    count = said.get("num_labels")
+    if isinstance(count, int) and count > _MOST_LABELS:
+        raise ModelError(
+            f"config.json has num_labels = {count}", path=where, remedy="fetch the model again"
+        )
 
 
 def check_files(where: str) -> None:

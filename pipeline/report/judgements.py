@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from pipeline.core import console
 from pipeline.core.errors import InputError
-from pipeline.core.files import require_regular, write_text
+from pipeline.core.files import require_regular, resolved, write_text
 from pipeline.report.prose import Fact
 from pipeline.report.sections import ExampleList
 
@@ -98,7 +98,7 @@ def offer_sheet(
         return []
     facts = []
     # What stands in no other file must be shown to be written again.
-    own = given is not None and given.resolve() == path.resolve()
+    own = given is not None and resolved(given) == resolved(path)
     safe = {name: j for name, j in judgements.items() if name in shown or not own}
     if _loses(path, safe):
         facts.append(Fact("examples.sheet_kept", sheet=path.name))

@@ -18,6 +18,7 @@ from pipeline.core.corpus_folder import inputs_in
 from pipeline.core.errors import ConjoinError, InputError, ModelError, SettingsError
 from pipeline.core.fingerprint import Fingerprint, versions_of
 from pipeline.core.last_resort import is_short_of_memory
+from pipeline.core.names import FOLDER_NAME, is_folder_name
 from pipeline.core.runs import NO_AUGMENTATION, System
 from pipeline.core.settings import flag_of
 from pipeline.core.tally import Tally
@@ -68,8 +69,8 @@ def run(settings: TrainSettings, without: AbstractSet[str] = frozenset()) -> Non
         SettingsError: options that do not go together.
     """
     system = settings.system or settings.usual_name
-    if "/" in system or system.startswith("."):
-        raise SettingsError(f"system = {system!r} names a folder, so no '/' and no leading '.'")
+    if not is_folder_name(system):
+        raise SettingsError(f"system = {system[:80]!r} {FOLDER_NAME}")
     name = f"runs/{system}/{settings.labelled}/seed-{settings.seed}"
     out = settings.out or settings.corpus / name
     claim = _claim(settings, out)

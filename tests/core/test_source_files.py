@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pipeline.core.errors import InputError
-from pipeline.core.files import files_within
+from pipeline.core.files import files_within, resolved
 from pipeline.core.tally import Tally
 from pipeline.ingest.readers.genia import read_genia
 from pipeline.ingest.readers.ptb import read_ptb
@@ -75,3 +75,9 @@ def test_every_reader_refuses_them(
     (folder / name).symlink_to("../secret")
     with pytest.raises(InputError, match="a link that leads out of the source folder"):
         list(read(folder, Tally()))
+
+
+def test_a_name_that_is_too_long_is_no_circle_of_links(tmp_path: Path) -> None:
+    """The line says what is wrong with it."""
+    with pytest.raises(InputError, match=r"no such name can be: File name too long"):
+        resolved(tmp_path / ("x" * 300))

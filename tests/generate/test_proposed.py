@@ -278,3 +278,10 @@ def test_a_dry_run_writes_nothing(corpus: Path, capsys: pytest.CaptureFixture[st
         assert stub.requests
     assert "pairs" in capsys.readouterr().out
     assert not default_out(served).exists()
+
+
+def test_completions_whose_links_lead_in_a_circle(corpus: Path, tmp_path: Path) -> None:
+    """Are none, in one line."""
+    (tmp_path / "loop").symlink_to("loop")
+    with pytest.raises(InputError, match="links lead in a circle"):
+        run(settings(corpus, replay=tmp_path / "loop"))

@@ -12,10 +12,12 @@ from pipeline.core.errors import ModelError, SettingsError
 from pipeline.core.types import Attested, Donor, PlacedConjunct, Reference, Span, Structure
 from pipeline.infill import Decoding, Fill, InfillRequest, fill, load_infiller, load_ranker
 from pipeline.infill.base import SOURCE_HAS_SPECIAL, TOO_LONG
+from pipeline.infill.causal import CausalInfiller
 from pipeline.infill.prompts import BLANK, around_blank, twin_prompts
 from pipeline.infill.rankings.known import ranking_called
 from pipeline.infill.rankings.protocol import ReferenceOptions
 from pipeline.infill.synchronize import Synchronizer
+from pipeline.models.causal import ending_tokens
 
 SENTENCES = [
     ("the old man saw a small dog near the harbor .", 4, 7),
@@ -291,6 +293,24 @@ def test_a_form_that_the_model_has_no_tokens_for_is_refused(
             infiller(tiny_causal, InfillRequest(prompt=form))
     with pytest.raises(SettingsError, match="--prompt is for causal LMs"):
         load_infiller("bert", str(tiny_bert), InfillRequest(prompt="plain"))
+
+
+@pytest.mark.parametrize("named", ["x", 10**9, -1, [0, "x"]])
+def test_an_end_that_is_no_token_is_refused(tiny_causal: Path, named: Any) -> None:
+    """A checkpoint's settings may say anything."""
+    model, tokenizer = loaded(tiny_causal)
+    model.generation_config.eos_token_id = named
+    with pytest.raises(ModelError, match="which is no token of its"):
+        ending_tokens(model, tokenizer)
+
+
+def test_a_text_that_is_longer_than_a_sliding_window_is_refused(tiny_causal: Path) -> None:
+    """The model would forget what both twins begin with."""
+    model, tokenizer = loaded(tiny_causal)
+    for window, reason in ((16, TOO_LONG), (1024, None)):
+        model.config.sliding_window = window
+        found = fill(CausalInfiller(model, tokenizer, InfillRequest()), REFERENCES[:1], 4096)
+        assert (found[0][0].reason == TOO_LONG) == (reason == TOO_LONG)
 
 
 def test_sources_that_cannot_be_asked_about_are_refused(tiny_causal: Path) -> None:

@@ -149,6 +149,13 @@ def test_a_fill_much_shorter_than_the_reference() -> None:
     assert [(each.text, each.reason) for each in fills] == [("a cat", None), ("cat", SHORTER)]
 
 
+def test_an_answer_without_measure_is_not_parted_into_words() -> None:
+    """It is longer than a fill may be, whatever its words."""
+    says = Says(["x" * 10_001, " a cat"])
+    (fills,) = propose(says, by_length, [REFERENCE], settings(n=1))
+    assert [(each.text, each.reason) for each in fills] == [("a cat", None), ("", LONGER)]
+
+
 def test_prompts_are_those_of_both_twins_with_seeds_of_their_own() -> None:
     """A pure function of seed, sentence and number; without synchronization of S′(1) alone."""
     says = Says(["x"] * 6)
@@ -224,6 +231,13 @@ def test_what_has_no_score_has_a_reason() -> None:
             ]
 
         ((fill,),) = rank_by_texts(scored, request)([(REFERENCE, ["a cat"])])
+        assert fill == Fill("a cat", reason=NO_LOGPROBS)
+    for total in (float("nan"), float("inf"), -float("inf"), 5.0):
+
+        def strange(texts: Sequence[str], total: float = total) -> list[TextScore]:
+            return [TextScore(total if "cat" in t else 0.0, len(t.split())) for t in texts]
+
+        ((fill,),) = rank_by_texts(strange, request)([(REFERENCE, ["a cat"])])
         assert fill == Fill("a cat", reason=NO_LOGPROBS)
     (alone,) = rank_by_texts(lambda texts: [TextScore(-1.0, len(t.split())) for t in texts],
                              InfillRequest(sync=False))([(REFERENCE, ["a cat"])])  # fmt: skip

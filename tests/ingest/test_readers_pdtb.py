@@ -172,6 +172,15 @@ BAD = {
     "no range": (LONG.replace("3..9999", "3-9"), r"00/d0:2: column 15 is no ranges .*'3-9'"),
     "backwards": (LONG.replace("3..9999", "9..3"), r"00/d0:2: the range 9\.\.3 "),
     "empty": (LONG.replace("3..9999", ""), r"00/d0:2: Arg1 has no words"),
+    "digits": (LONG.replace("9999", "9" * 5000), r"00/d0:2: column 15 is no ranges .*'3\.\.9999"),
+    "without measure": (
+        LONG.replace("3..9999", "0..80;" * 60_000 + "0..80"),
+        r"00/d0:2: up to here the arguments have more than 4,194,304 characters",
+    ),
+    "kind": (
+        IMPLICIT.replace("Implicit", "Implict"),
+        r"00/d0:2: .* no relations of the kind 'Implict'",
+    ),
 }
 
 
@@ -183,6 +192,27 @@ def test_a_bad_line_is_named(tmp_path: Path, name: str) -> None:
     with pytest.raises(InputError, match=message):
         ingest(source, tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_a_pair_with_a_control_character_is_left_out(tmp_path: Path) -> None:
+    """In an argument or the connective, counted; or it is an error, with --strict."""
+    lines = [IMPLICIT, EXPLICIT, EXPLICIT.replace("Explicit", "Implicit"),
+             IMPLICIT.replace("then", "\u202ethen")]  # fmt: skip
+    source = write(tmp_path / "in", {f"00/d{n}": lines for n in range(10)})
+    (source / "raw/00/d3").write_text(TEXT.replace("walked", "wal\x1bed"))
+    pairs = ingest(source, tmp_path / "out")
+    assert len(pairs) == 29
+    refused = read_json(tmp_path / "out/ingest.json")["refused"]
+    assert refused == {"pair with a control character": 11}
+    with pytest.raises(InputError, match="pair with a control character"):
+        ingest(source, tmp_path / "strict", strict=True)
+
+
+def test_a_document_whose_name_is_no_text_is_refused(tmp_path: Path) -> None:
+    """For its name goes into the ids of pairs."""
+    source = write(tmp_path / "in", {"00/caf\udce9": [IMPLICIT]})
+    with pytest.raises(InputError, match="the name of this file is not UTF-8"):
+        ingest(source, tmp_path / "out")
 
 
 def test_what_is_no_such_corpus_is_said(tmp_path: Path) -> None:

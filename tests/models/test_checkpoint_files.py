@@ -179,7 +179,7 @@ def test_a_config_of_another_form_is_one_line(bert: Path, text: str, message: st
         {"vocab_size": -7}, {"num_hidden_layers": 10**9}, {"num_hidden_layers": 3},
         {"intermediate_size": "many"}, {"hidden_act": "none such"}, {"max_position_embeddings": -5},
         {"hidden_size": True}, {"layer_norm_eps": None}, {"model_type": 3}, {"architectures": 3},
-        {"num_attention_heads": 3}, {"pad_token_id": 10**9}, {"type_vocab_size": 0},
+        {"num_attention_heads": 3}, {"pad_token_id": 10**9}, {"type_vocab_size": 0}, {"num_labels": 10**9},
     ],
 )  # fmt: skip
 def test_a_config_of_odd_sizes_is_one_line(bert: Path, values: dict[str, Any]) -> None:

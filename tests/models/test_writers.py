@@ -16,6 +16,7 @@ from pipeline.models.writers.keeping import EmptyShare, KeepingScorer, KeepingWr
 from pipeline.models.writers.kept import KeptAnswers
 from pipeline.models.writers.local import TOO_LONG, LocalWriter
 from pipeline.models.writers.protocol import Prompt, Sampling, TextScore, WrittenAnswer
+from pipeline.models.writers.rendering import rendered
 from pipeline.models.writers.replay import ReplayWriter
 
 SAMPLING = Sampling(1.0, 0.9)
@@ -267,3 +268,23 @@ def test_a_prompt_too_long_has_no_completion(tiny_causal: Path, tmp_path: Path) 
     assert [found[n].text is None for n in range(3)] == [True, False, True]
     assert {found[n].reason for n in (0, 2)} == {TOO_LONG}
     assert found[1].begun == "plain"
+
+
+@pytest.mark.parametrize(
+    ("template", "what"),
+    [
+        ("{% endfor %}", "fails: Encountered unknown tag 'endfor'"),
+        ("{{ 1 / 0 }}", "fails: division by zero"),
+        ("{{ messages[0].nonesuch.content }}", "fails: 'dict object' has no attribute 'nonesuch'"),
+        ("Hello!", "leaves out what is asked"),
+        ("{{ messages[0].content }}{{ 'x' * 2000000 }}", "adds 2,000,000 characters"),
+    ],
+)
+def test_a_chat_template_of_any_make_is_one_line(
+    tiny_causal: Path, tmp_path: Path, template: str, what: str
+) -> None:
+    """It is a program that comes with the model."""
+    tokenizer = AutoTokenizer.from_pretrained(chat_model(tiny_causal, tmp_path))
+    tokenizer.chat_template = template
+    with pytest.raises(ModelError, match=f"its chat template {what}"):
+        rendered(tokenizer, PROMPTS[0], chat=True)

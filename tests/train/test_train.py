@@ -366,7 +366,8 @@ def test_bad_input_is_named(tmp_path: Path) -> None:
         InputError, corpus, out, candidates=empty
     )
     assert "no such model folder" in refusal(ModelError, corpus, out, encoder="models/none")
-    assert "names a folder" in refusal(SettingsError, corpus, out, system="a/b")
+    for name in ("a/b", "a\x1b[1mb", "x" * 201):
+        assert "names a folder" in refusal(SettingsError, corpus, out, system=name)
     assert "the loss is" in refusal(ModelError, corpus, out, mode="baseline", learning_rate=1e30)
     (tmp_path / "file").write_text("x")
     with pytest.raises(InputError, match=r"file/run: cannot write here"):

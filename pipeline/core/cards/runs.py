@@ -8,6 +8,7 @@ from typing_extensions import TypedDict
 
 from pipeline.core.cards.parts import PartForm, TallyForm
 from pipeline.core.documents import Count, Number, PlaceName
+from pipeline.core.names import FOLDER_NAME, is_folder_name
 
 ShownField = Literal["generator", "caption", "variation", "control_of"]
 ShownAs = dict[ShownField, PlaceName]
@@ -25,6 +26,12 @@ class RunSettings(TypedDict, total=False):
     delta: Number
     brackets: Number | None
     gold_of: PlaceName | None
+
+
+def _system(name: str) -> str:
+    if not is_folder_name(name):
+        raise ValueError(FOLDER_NAME)
+    return name
 
 
 def _named(pair: list[Any]) -> list[Any]:
@@ -48,7 +55,7 @@ class RunCard(TypedDict):
     of it.
     """
 
-    system: PlaceName
+    system: Annotated[str, AfterValidator(_system)]
     mode: str
     labelled: Count
     seed: Count

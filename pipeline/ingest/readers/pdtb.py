@@ -28,17 +28,19 @@ from pipeline.text.coordinations import is_withheld
 from pipeline.text.unpacking import UnpackingAllowance, decoded
 
 _LARGEST = 64 * 2**20  # bytes of a document; the longest of GDTB has 30 KiB
+_MOST = 2**22  # characters of all arguments of a document; GDTB's longest has 24,095
 _GOLD, _RAW = "gold", "raw"
 
 _COLUMNS = 34
 _KIND, _CONNECTIVE_AT, _CONNECTIVE, _ARG1, _ARG2 = 0, 1, 7, 14, 20
 _SENSES = (8, 9, 11, 12)  # two of each of two connectives
-_RANGES = re.compile(r"\d+\.\.\d+(;\d+\.\.\d+)*")
+_RANGES = re.compile(r"\d{1,9}\.\.\d{1,9}(;\d{1,9}\.\.\d{1,9})*")  # no text is longer
 
 _KINDS = {"Implicit", "Explicit", "AltLex", "AltLexC"}
 """Kinds of relations that have senses; EntRel, NoRel and Hypophora have none but their own names."""
 
-_NO_SENSE = {"norel", "entrel", "hypophora"}
+_OTHER_KINDS = {"EntRel", "NoRel", "Hypophora"}
+_NO_SENSE = {kind.lower() for kind in _OTHER_KINDS}
 
 SENSES = frozenset(
     f"{top}.{name}"
@@ -84,7 +86,8 @@ def read_pdtb(
 
     Raises:
         InputError: nothing to read, a document without its text, a line that is not of this form, a range
-            beyond the text, a sense that the PDTB 3 does not have; file and line are named.
+            beyond the text, a kind or sense that the PDTB 3 does not have, arguments without measure; file
+            and line are named.
     """
     files = documents_within(source, _is_wanted, f"folder {_GOLD}", _LARGEST, allowance)
     gold = sorted(path for path in files if _GOLD in path.split("/"))
@@ -166,6 +169,7 @@ def _pairs(
     text = decoded(files[beside][1], files[beside][0]).replace("\r\n", "\n")
     found: list[tuple[Pair, frozenset[int], frozenset[int]]] = []
     explicit = set[tuple[frozenset[int], frozenset[int]]]()
+    length = 0
     for number, line in enumerate(decoded(data, place).splitlines(), 1):
         if not line.strip():
             continue
@@ -174,6 +178,9 @@ def _pairs(
         if not senses:
             tally.refuse("relation without a sense")
             continue
+        length += row.length
+        if length > _MOST:
+            raise row.fault(f"up to here the arguments have more than {_MOST:,} characters")
         first, second = row.argument(_ARG1), row.argument(_ARG2)
         words = first.split(), second.split()
         if any(map(is_withheld, words)):
@@ -227,8 +234,11 @@ class _Relation:
 
     def senses(self) -> tuple[str, ...]:
         """Its senses of the second level, each once; none of a relation that has none."""
-        if self.columns[_KIND] not in _KINDS:
+        kind = self.columns[_KIND]
+        if kind in _OTHER_KINDS:
             return ()
+        if kind not in _KINDS:
+            raise self.fault(f"the PDTB 3 has no relations of the kind {kind[:60]!r}")
         found = list[str]()
         for column in _SENSES:
             said = self.columns[column].strip()
@@ -243,6 +253,12 @@ class _Relation:
                 )
             found.append(sense)
         return tuple(dict.fromkeys(found))
+
+    @property
+    def length(self) -> int:
+        """Characters that its ranges have, however often each."""
+        columns = (_CONNECTIVE_AT, _ARG1, _ARG2)
+        return sum(end - start for column in columns for start, end in self._ranges(column))
 
     def argument(self, column: int) -> str:
         """The text of an argument; its pieces, and what stands on several lines, are joined by a blank."""

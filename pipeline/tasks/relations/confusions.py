@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from pipeline.core.errors import InputError
 from pipeline.core.pairs import Pair
 from pipeline.tasks.relations.examples import example_of
 from pipeline.tasks.relations.model import RelationModel
@@ -54,7 +55,17 @@ def confusions(
 
 
 def matrix_of(model: RelationModel, pairs: Sequence[Pair]) -> Matrix:
-    """The matrix of what a model says of some pairs, by its senses."""
+    """The matrix of what a model says of some pairs, by its senses.
+
+    Raises:
+        InputError: a pair has no sense that the model tells: it learned from another corpus.
+    """
+    for pair in pairs:
+        if not set(pair.senses) & set(model.senses):
+            raise InputError(
+                f"the run's model tells no sense of this pair: {', '.join(pair.senses)}",
+                sentence_id=pair.pair_id, remedy="name a run that was trained on this corpus as it is now",
+            )  # fmt: skip
     answers = model.answers([example_of(pair) for pair in pairs])
     predicted = [answer.example.senses[0] if answer else None for answer in answers]
     return confusions([pair.senses for pair in pairs], predicted, model.senses)

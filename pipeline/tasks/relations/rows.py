@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from pipeline.core.errors import InputError
+from pipeline.core.words import is_without_control
 from pipeline.tasks.protocol import Drawn
 from pipeline.tasks.relations.examples import PairExample
 
@@ -40,14 +41,19 @@ class RelationRows:
     kept = pa.schema([(name, pa.string()) for name in _READ if name != "sentence_id"])
 
     def check(self, batch: pa.RecordBatch, place: str, first: int) -> None:
-        """Nothing is null, and both arguments have words."""
+        """Nothing is null or has a control character, and both arguments have words."""
         for name in self.columns.names:
             for number, value in enumerate(batch.column(name).to_pylist()):
                 if value is None or not value.strip():
-                    raise InputError(
-                        f"row {first + number:,} has no {name}", path=place,
-                        remedy="make the candidates again with `conjoin synthesize`",
-                    )  # fmt: skip
+                    fault = f"no {name}"
+                elif not is_without_control(value):
+                    fault = f"a control character in its {name}"
+                else:
+                    continue
+                raise InputError(
+                    f"row {first + number:,} has {fault}", path=place,
+                    remedy="make the candidates again with `conjoin synthesize`",
+                )  # fmt: skip
 
     def keys(self, batch: pa.RecordBatch) -> npt.NDArray[np.uint64]:
         """64 bits of id, label and arguments of each row."""

@@ -9,9 +9,11 @@ from tasks.relations import pairwise  # type: ignore[import-not-found]
 
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError, SettingsError
+from pipeline.core.files import write_json
 from pipeline.experiments.diagnose import command as diagnose
 from pipeline.experiments.diagnose.settings import DiagnoseSettings
 from pipeline.tasks.relations.confusions import Confusion, confusions, largest
+from pipeline.tasks.relations.model import RelationModel
 from pipeline.train import stage as train
 
 SHARED = Path(__file__).resolve().parents[4] / "shared"
@@ -80,3 +82,29 @@ def test_diagnose_writes_the_confusions_of_a_run(
     diagnose.run(DiagnoseSettings(run=run))  # again: its own file is made anew
     with pytest.raises(InputError, match="the confusions of another run are here"):
         diagnose.run(DiagnoseSettings(run=corpus / "runs/other/36/seed-0", out=path.parent))
+
+
+def run_of(corpus: Path, system: str, senses: tuple[str, ...] = pairwise.SENSES) -> Path:
+    """A run of a draw whose model was never trained."""
+    run = corpus / "runs/vanilla/36/seed-0"
+    RelationModel.create(str(corpus / "models/bert"), senses, seed=0).save(run / "predictor")
+    card = {"system": system, "mode": "baseline", "labelled": 36, "seed": 0, "draw": "36"}
+    write_json(run / "run.json", card)
+    return run
+
+
+@pytest.mark.parametrize("system", ["../../../evil", "a/b", "\x1b[1mx", ".x", ""])
+def test_a_run_cannot_name_a_folder_elsewhere(tmp_path: Path, system: str) -> None:
+    """Its system is a part of the name of the folder that is written."""
+    run = run_of(pairwise.build(tmp_path / "there/small"), system)
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(InputError, match=r"run\.json: .* system: names a folder"):
+        diagnose.run(DiagnoseSettings(run=run, least_errors=1))
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_model_of_another_corpus_is_refused(tmp_path: Path) -> None:
+    """It tells senses that the pairs do not have, and would be right or wrong about none of them."""
+    run = run_of(pairwise.build(tmp_path / "small"), "vanilla", ("expansion.manner", "expansion.x"))
+    with pytest.raises(InputError, match="tells no sense of this pair: expansion"):
+        diagnose.run(DiagnoseSettings(run=run, least_errors=1))

@@ -366,12 +366,15 @@ def test_the_bootstrap_of_macro_f1_is_that_of_plain_loops() -> None:
     assert 0.9 < inside / len(means) < 1
 
 
-def test_candidates_without_words_are_refused(built: Path, tmp_path: Path) -> None:
+def test_candidates_without_words_or_with_control_characters_are_refused() -> None:
     """In a line that names file and row."""
     rows = RelationRows()
     good = {"candidate_id": "c", "sentence_id": "s", "label": A, "arg1": "we", "arg2": "saw"}
     batch = pa.RecordBatch.from_pylist([good, good | {"arg2": " "}], rows.columns)
     with pytest.raises(InputError, match="shard: row 11 has no arg2"):
+        rows.check(batch, "shard", 10)
+    batch = pa.RecordBatch.from_pylist([good, good | {"arg1": "w\x1b[1me"}], rows.columns)
+    with pytest.raises(InputError, match="shard: row 11 has a control character in its arg1"):
         rows.check(batch, "shard", 10)
     keys = rows.keys(pa.RecordBatch.from_pylist([good, good, good | {"arg1": "us"}], rows.columns))
     assert keys[0] == keys[1] != keys[2]

@@ -304,11 +304,37 @@ def test_a_file_of_completions_that_a_person_wrote_is_replayed(
         run(served(corpus, filter="none", limit=2))
     for prompt in asked:
         kept.add_answer(
-            question_of("mine", Sampling(), prompt), WrittenAnswer(" one\n- two", "chat")
+            question_of("mine", Sampling(), prompt),
+            WrittenAnswer(" one\n- two\n- th\x1b[1mree", "chat"),
         )
     mine = {"replay": tmp_path / "mine.jsonl", "model": "mine", "out": corpus / "candidates/mine"}
     run(settings(corpus, writer="replay", filter="none", limit=2, **mine))
     assert [row["arg2"] for row in rows(corpus / "candidates/mine")] == ["one", "two"] * 2
+    refused = [row["reason"] for row in rows(corpus / "candidates/mine", "rejects")]
+    assert refused == ["a control character in it"] * 2
+
+
+@pytest.mark.parametrize("text", ["- a\n" * 2049, "- " + "a" * 204_800])
+def test_an_answer_without_measure_is_refused(corpus: Path, tmp_path: Path, text: str) -> None:
+    """Each of its lines would be a row that has the whole of it."""
+    asked: list[Prompt] = []
+
+    class Long(Canned):
+        def answers(self, prompts: Sequence[Prompt]) -> Generator[tuple[int, WrittenAnswer]]:
+            """The same for each."""
+            asked.extend(prompts)
+            yield from ((place, WrittenAnswer(text, "chat")) for place in range(len(prompts)))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(asking, "ServedWriter", lambda *_, **__: Long())
+        with pytest.raises(ModelError, match="where 2,048 tokens were asked for"):
+            run(served(corpus, filter="none", limit=2, out=corpus / "candidates/long"))
+    kept = KeptAnswers.going_on(tmp_path / "mine.jsonl")
+    for prompt in asked:
+        kept.add_answer(question_of("mine", Sampling(), prompt), WrittenAnswer(text, "chat"))
+    mine = {"replay": tmp_path / "mine.jsonl", "model": "mine", "out": corpus / "candidates/mine"}
+    with pytest.raises(ModelError, match="where 2,048 tokens were asked for"):
+        run(settings(corpus, writer="replay", filter="none", limit=2, **mine))
 
 
 def test_rows_are_the_same_from_two_workers_and_after_a_kill(
@@ -406,6 +432,14 @@ def test_bad_input_is_one_line(corpus: Path, given: dict[str, str], what: str) -
     """Which says what is wrong and what to do."""
     with pytest.raises(ConjoinError, match=what):
         run(settings(corpus, **given))
+
+
+def test_completions_whose_links_lead_in_a_circle(corpus: Path, tmp_path: Path) -> None:
+    """Are none, in one line."""
+    (tmp_path / "loop").symlink_to("loop")
+    given = settings(corpus, writer="replay", replay=tmp_path / "loop", model="x")
+    with pytest.raises(InputError, match="links lead in a circle"):
+        run(given)
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,13 @@
 """What a language model answers to prompts: looked up where it is kept, and else asked for."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import torch
 
 from pipeline.core.candidates import SERVED
 from pipeline.core.documents import read_json
-from pipeline.core.errors import SettingsError
+from pipeline.core.errors import ModelError, SettingsError
 from pipeline.core.parquet import MANIFEST
 from pipeline.models.loading import identity, locate
 from pipeline.models.roles import CAUSAL_LM, check_role, load_role
@@ -19,6 +20,7 @@ from pipeline.models.writers.protocol import (
     Prompt,
     Sampling,
     Writer,
+    WrittenAnswer,
     question_of,
 )
 from pipeline.tasks.relations.synthesize.settings import SynthesizeSettings
@@ -26,6 +28,7 @@ from pipeline.tasks.relations.synthesize.settings import SynthesizeSettings
 ASKED = "answers that were only asked to go on with the list, since the server cannot"
 
 _SAMPLING = Sampling()  # temperature 0
+_LONGEST_TOKEN = 100  # characters, on an average far beyond any text's
 
 
 class Completions:
@@ -71,7 +74,19 @@ class Completions:
         """
         if not self.asked.replays:
             self.asked.connect(self._local(device) if self._where else self._server())
-        return self.asked
+        return self
+
+    def complete(self, prompts: Sequence[Prompt]) -> list[WrittenAnswer]:
+        """See ``Writer``.
+
+        Raises:
+            InputError: a prompt is not among those that are replayed.
+            ModelError: of the writer; most answers are empty, or one is longer than was asked for.
+        """
+        found = self.asked.complete(prompts)
+        for prompt, answer in zip(prompts, found, strict=True):
+            _check_length(prompt, answer)
+        return found
 
     def _local(self, device: torch.device) -> Answering:
         model, tokenizer, _ = load_role(CAUSAL_LM, self._where)
@@ -88,6 +103,20 @@ class Completions:
     def question(self, prompt: Prompt) -> str:
         """Hex SHA-256 of what was asked of whom."""
         return question_of(self._name, _SAMPLING, prompt)
+
+
+def _check_length(prompt: Prompt, answer: WrittenAnswer) -> None:
+    """Refuse an answer without measure, of which each line would be a row with the whole of it.
+
+    Raises:
+        ModelError: it has more lines, or more text, than its tokens can have.
+    """
+    text = answer.text or ""
+    if text.count("\n") > prompt.tokens or len(text) > _LONGEST_TOKEN * prompt.tokens:
+        raise ModelError(
+            f"an answer has {len(text):,} characters, where {prompt.tokens:,} tokens were asked for",
+            remedy="look at the server, or at the completions that are replayed",
+        )
 
 
 def _model_of(place: Path) -> str:

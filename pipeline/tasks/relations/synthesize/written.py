@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import torch
 
 from pipeline.core.annotation import Annotation
+from pipeline.core.words import is_without_control
 from pipeline.corpus.licences import combined
 from pipeline.executor.run import OnBatch
 from pipeline.tasks.relations.pairs import Pair
@@ -19,6 +20,7 @@ from pipeline.tasks.relations.synthesize.attested import filtered_by_model
 from pipeline.tasks.relations.synthesize.confused import Confused, are_cut
 from pipeline.tasks.relations.synthesize.rows import (
     ARG1_AGAIN,
+    CONTROL,
     EMPTY,
     NO_COMPLETION,
     NO_VERDICT,
@@ -199,6 +201,7 @@ class WrittenPairs(SyntheticFiles):
                 words = tuple(text.split())
                 said = " ".join(words)
                 reason = NO_COMPLETION if each.arguments is None else None if words else EMPTY
+                reason = reason or (None if is_without_control(said) else CONTROL)
                 reason = reason or seen.get(said.casefold())
                 seen.setdefault(said.casefold(), TWICE)
                 rows.append(self._row(source, said, each, reason))
