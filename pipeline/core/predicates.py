@@ -1,6 +1,6 @@
 """Predicates with their arguments, as ``ingest`` keeps them in a corpus folder beside its sentences."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from pipeline.core.corpus_folder import ARGUMENTS_FILE, require_ingested
-from pipeline.core.parquet import read_rows, write_rows
+from pipeline.core.parquet import read_rows
 from pipeline.core.types import Span
 
 ROLES = ("NOM", "ACC", "DAT")
@@ -91,15 +91,6 @@ def predicate_row(predicate: Predicate) -> dict[str, Any]:
             for a in predicate.arguments
         ],
     }
-
-
-def write_predicates(corpus: Path, predicates: Iterable[Predicate]) -> int:
-    """Write ``arguments.parquet`` of a corpus folder; returns how many predicates.
-
-    Raises:
-        InputError: the folder cannot be written to.
-    """
-    return write_rows(corpus / ARGUMENTS_FILE, PREDICATES, map(predicate_row, predicates))
 
 
 def read_predicates(corpus: Path, sentences: AbstractSet[str] | None = None) -> Iterator[Predicate]:
