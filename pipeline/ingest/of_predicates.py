@@ -14,7 +14,7 @@ from pipeline.core.tally import Tally
 from pipeline.core.types import SPLITS, USUAL_SPLITS
 from pipeline.ingest.readers import PREDICATE_READERS
 from pipeline.ingest.readers.wac import AnnotatedSentence
-from pipeline.ingest.reading import ReadFile, ReadRows, tell_empty, tell_tallies
+from pipeline.ingest.reading import ReadFile, ReadRows, tell_empty, tell_tallies, without_control
 from pipeline.ingest.settings import IngestSettings
 
 
@@ -24,7 +24,9 @@ def read_predicates(settings: IngestSettings, tally: Tally) -> ReadRows:
     Raises:
         InputError: malformed input.
     """
-    read = list(_named(PREDICATE_READERS[settings.reader](settings, tally), settings))
+    found = PREDICATE_READERS[settings.reader](settings, tally)
+    found = without_control("sentence", found, _text_of, tally, strict=settings.strict)
+    read = list(_named(found, settings))
     counts = _counts(read)
     card: IngestCard = {"task": ARGUMENTS, "splits": counts, "refused": tally.to_dict()["refused"]}
 
@@ -61,6 +63,10 @@ def read_predicates(settings: IngestSettings, tally: Tally) -> ReadRows:
         show=show,
         twice=_held_out_in_training(read),
     )  # fmt: skip
+
+
+def _text_of(annotated: AnnotatedSentence) -> str:
+    return "".join((*annotated.sentence.words, *(annotated.sentence.tags or ())))
 
 
 def _named(

@@ -87,6 +87,7 @@ def test_arguments_are_typed_by_their_bunsetsu(tmp_path: Path) -> None:
         (SENTENCE.replace("EOS\n", ""), r"a\.knp:\d+: the unit of line 1 has no EOS"),
         ("", "no sentence to keep"),
         (unit("a-1", (-1, [("_/特殊", "")])), "no sentence to keep.*sentence of blanks alone"),
+        (unit("a-1", (-1, [("a\x1b/名詞", "")])), "no sentence to keep.*with a control character"),
     ],
 )
 def test_bad_input_is_one_line(tmp_path: Path, text: str, what: str) -> None:

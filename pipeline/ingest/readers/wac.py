@@ -42,6 +42,11 @@ class AnnotatedSentence:
     sentence: Sentence
     predicates: tuple[Predicate, ...]
 
+    @property
+    def sentence_id(self) -> str:
+        """The sentence's."""
+        return self.sentence.sentence_id
+
 
 def read_wac(
     source: Path,
