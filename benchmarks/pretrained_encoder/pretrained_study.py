@@ -176,7 +176,7 @@ class Chain:
             yield self.unit("preparse", *own, *taught, *named, "--more-trees", MORE, *UNPARSED)
 
     def units(self) -> Iterator[Unit]:
-        """All of them, in order; what only level 2 has comes last."""
+        """All of them, in order."""
         yield from self.parsers()
         yield self.train("predictor", "baseline")
         harvest = ("--trees", PARSERS[self.level], *self.draw, "--out", self.candidates("harvest"))
@@ -192,8 +192,8 @@ class Chain:
             yield from self.parsers_again()
             yield from self.attested()
             yield self.train("brackets", "baseline", "--brackets", "1")
-            for augment in ("copy", "mask"):
-                yield self.train(augment, "baseline", "--augment", augment)
+        for augment in ("copy", "mask"):
+            yield self.train(augment, "baseline", "--augment", augment)
 
     def parsers_again(self) -> Iterator[Unit]:
         """The parser that learns again from sentences whose rows were believed, all of them."""

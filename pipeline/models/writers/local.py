@@ -36,7 +36,7 @@ class LocalWriter(Answering):
         tokenizer: the model's; its chat template is used if it has one.
         name: what identifies the model.
         sampling: how it chooses tokens.
-        batch: prompts of a batch.
+        batch: prompts of a batch; unset: 16, on a GPU 128.
     """
 
     def __init__(
@@ -46,9 +46,10 @@ class LocalWriter(Answering):
         name: str,
         sampling: Sampling,
         *,
-        batch: int = 16,
+        batch: int | None = None,
     ) -> None:
-        self._model, self._tokenizer, self._batch = model, tokenizer, batch
+        self._model, self._tokenizer = model, tokenizer
+        self._batch = batch or (128 if model.device.type == "cuda" else 16)
         self._name, self._sampling = name, sampling
         self._begun: Begun = "templated" if chats(tokenizer) else "plain"
         self._limit = length_limit(model.config, tokenizer)
