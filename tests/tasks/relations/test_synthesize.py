@@ -26,6 +26,7 @@ from pipeline.models.writers.kept import KeptAnswers
 from pipeline.models.writers.protocol import Prompt, Sampling, WrittenAnswer, question_of
 from pipeline.tasks.relations.examples import example_of
 from pipeline.tasks.relations.model import RelationModel
+from pipeline.tasks.relations.synthesize.attested import without_its_marks
 from pipeline.tasks.relations.synthesize.settings import SynthesizeSettings
 from pipeline.tasks.relations.synthesize.stage import default_out, run
 from pipeline.world.causes import sense_of
@@ -120,6 +121,24 @@ def test_explicit_pairs_of_confused_relations_lose_their_connective(corpus: Path
     before = files(out)
     run(settings(corpus))
     assert files(out) == before
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        (", it rained", "it rained"),
+        ("On Monday , , it rained", "On Monday , it rained"),
+        ("It rained — , she said —", "It rained — she said —"),
+        ("It rained , and it snowed ,", "It rained , and it snowed ,"),
+        (", ,", ", ,"),
+    ],
+)
+def test_the_commas_of_a_connective_go_with_it(corpus: Path, text: str, left: str) -> None:
+    """Else whoever learns from such pairs learns that a comma at the beginning means an explicit relation."""
+    pair = next(read_pairs(corpus, {"train"}, frozenset({"explicit"})))
+    found = without_its_marks(replace(pair, arg2=text, words2=tuple(text.split(" "))))
+    assert (found.arg2, found.words2) == (left, tuple(left.split(" ")))
+    assert (found.arg1, found.words1) == (pair.arg1, pair.words1)
 
 
 def test_explicit_pairs_beside_a_validation_pair_are_refused(

@@ -30,6 +30,8 @@ from pipeline.tasks.relations.synthesize.settings import SynthesizeSettings
 
 WRITER = "attested"
 
+_MARKS = frozenset({",", ";", ":", "-", "--", "–", "—"})
+
 
 @dataclass(frozen=True, slots=True)
 class ExplicitPair:
@@ -53,7 +55,8 @@ class AttestedPairs(SyntheticFiles):
     def __init__(self, settings: SynthesizeSettings, known: Confused) -> None:
         self._settings, self._known = settings, known
         self._watched = set(map(_arguments, known.validation))
-        explicit = known_pairs(settings.corpus, {"train"}, frozenset({EXPLICIT}))
+        found = known_pairs(settings.corpus, {"train"}, frozenset({EXPLICIT}))
+        explicit = list(map(without_its_marks, found))
         items = [
             ExplicitPair(pair, true, against)
             for true, against in known.against().items()
@@ -157,6 +160,28 @@ class AttestedPairs(SyntheticFiles):
         if _arguments(item.pair) in self._watched:
             return ARGUMENTS_OF_VALIDATION
         return TOO_LONG if cut else None
+
+
+def without_its_marks(pair: Pair) -> Pair:
+    """An explicit pair without the commas or dashes that set its connective off.
+
+    PDTB's arguments leave the connective out, but not these: of "On Monday, however, it rained" is left
+    "On Monday, , it rained". No implicit pair has such marks, so that a model would learn them.
+    """
+    words1, words2 = _closed(pair.words1), _closed(pair.words2)
+    if (words1, words2) == (pair.words1, pair.words2):
+        return pair
+    arg1, arg2 = " ".join(words1), " ".join(words2)
+    return replace(pair, arg1=arg1, arg2=arg2, words1=words1, words2=words2)
+
+
+def _closed(words: tuple[str, ...]) -> tuple[str, ...]:
+    """Words without marks at the beginning, and with one of two that touch."""
+    kept: list[str] = []
+    for word in words:
+        if word not in _MARKS or (kept and kept[-1] not in _MARKS):
+            kept.append(word)
+    return tuple(kept) or words
 
 
 def _arguments(pair: Pair) -> frozenset[str]:
