@@ -12,7 +12,7 @@ import torch
 
 from pipeline.core.console import table
 from pipeline.core.parquet import write_rows
-from pipeline.sources.protocol import CandidateSource
+from pipeline.sources.protocol import AskingSource, CandidateSource
 
 _T = TypeVar("_T")
 
@@ -29,7 +29,14 @@ class Probe:
     size: int
 
 
-def probe(work: Callable[[Sequence[_T]], int], items: Sequence[_T], enough: float = 5.0) -> Probe:
+def probe(
+    work: Callable[[Sequence[_T]], int],
+    items: Sequence[_T],
+    enough: float = 5.0,
+    first: int = _FIRST,
+    *,
+    again: bool = True,
+) -> Probe:
     """Do some of the work and time it.
 
     Each trial is twice as large as the one before, until one takes ``enough`` seconds or takes all
@@ -39,16 +46,24 @@ def probe(work: Callable[[Sequence[_T]], int], items: Sequence[_T], enough: floa
         work: does items and returns their size in bytes.
         items: one unit's.
         enough: seconds of the last trial.
+        first: items of the first.
+        again: whether an item takes as long a second time; else each trial has other ones.
     """
-    work(items[:_FIRST])
-    count = _FIRST
-    while True:
-        count = min(2 * count, len(items))
+
+    def trial(place: int, count: int) -> Probe:
         begun = time.perf_counter()
-        written = work(items[:count])
-        seconds = time.perf_counter() - begun
-        if seconds >= enough or count == len(items):
-            return Probe(count, seconds, written)
+        written = work(items[place : place + count])
+        return Probe(count, time.perf_counter() - begun, written)
+
+    place, count = 0, min(first, len(items))
+    tried = trial(place, count)
+    while again or place + count < len(items):
+        place += 0 if again else count
+        count = min(2 * count, len(items) - place)
+        tried = trial(place, count)
+        if tried.seconds >= enough or count == len(items):
+            break
+    return tried
 
 
 def probe_source(
@@ -76,6 +91,9 @@ def probe_source(
                 written += path.stat().st_size
             return written
 
+        if isinstance(source, AskingSource):
+            # What was answered is not asked again; and a few long answers tell what others take.
+            return probe(work, sample, enough, first=1, again=False)
         return probe(work, sample, enough)
 
 

@@ -23,6 +23,24 @@ def test_probe_doubles_until_it_took_long_enough(monkeypatch: pytest.MonkeyPatch
     assert probe(work, range(1000), enough=3.0) == Probe(256, pytest.approx(3.56), 1792)
     assert trials == [16, 32, 64, 128, 256]
     assert probe(work, range(50), enough=99.0).items == 50
+    trials.clear()
+    assert probe(work, range(1000), enough=1.03, first=1).items == 4
+    assert trials == [1, 2, 4]
+
+
+def test_what_is_remembered_is_not_tried_twice() -> None:
+    """Each trial has items of its own, until there are none; the last that was made counts."""
+    trials: list[list[int]] = []
+
+    def work(items: Sequence[int]) -> int:
+        trials.append(list(items))
+        return len(items)
+
+    assert probe(work, range(9), enough=99.0, first=1, again=False).items == 2
+    assert trials == [[0], [1, 2], [3, 4, 5, 6], [7, 8]]
+    trials.clear()
+    assert probe(work, range(1), enough=99.0, first=1, again=False).size == 1
+    assert trials == [[0]]
 
 
 def test_forecast_multiplies_the_probe(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

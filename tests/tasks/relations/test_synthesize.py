@@ -24,6 +24,8 @@ from pipeline.corpus.checked import open_candidates
 from pipeline.models.writers import asking
 from pipeline.models.writers.kept import KeptAnswers
 from pipeline.models.writers.protocol import Prompt, Sampling, WrittenAnswer, question_of
+from pipeline.sources import dry_run
+from pipeline.sources.dry_run import Probe, probe
 from pipeline.tasks.relations.examples import example_of
 from pipeline.tasks.relations.model import RelationModel
 from pipeline.tasks.relations.synthesize.settings import SynthesizeSettings
@@ -259,6 +261,24 @@ def test_without_a_filter_nobody_is_asked(corpus: Path, canned: Canned) -> None:
     less = rows(corpus / "candidates/less")
     assert 0 < len(less) < len(every)
     assert not any(row["verdict"] in row["confused"].split(", ") for row in less)
+
+
+def test_a_forecast_asks_for_few_answers(
+    corpus: Path,
+    canned: Canned,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """One, and then others, none twice: what was answered is not asked again."""
+
+    def soon(work: Any, items: Any, enough: float, **given: Any) -> Probe:
+        return probe(work, items, 0 * enough, **given)
+
+    monkeypatch.setattr(dry_run, "probe", soon)
+    run(served(corpus, filter="none", dry_run=True))
+    assert len(canned.asked) == 3
+    assert "sources/s a process (2 tried in" in capsys.readouterr().out
+    assert not (corpus / "candidates/new/manifest.json").exists()
 
 
 def test_a_replay_makes_the_same_files(corpus: Path, canned: Canned, tmp_path: Path) -> None:
