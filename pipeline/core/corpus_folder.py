@@ -312,7 +312,7 @@ def find_trees(folder: Path, sentences: Path) -> TreeRows:
 
 def units_of(
     source: Path, wanted: Callable[[Sentence], bool], size: int, limit: int | None = None
-) -> tuple[tuple[range, ...], tuple[int, ...]]:
+) -> tuple[tuple[range, ...], tuple[int, ...], tuple[int, ...]]:
     """Units of the sentences of a file that are wanted, ``size`` in each, in the last maybe fewer.
 
     Args:
@@ -322,10 +322,15 @@ def units_of(
         limit: take only the first so many.
 
     Returns:
-        The rows of the file that each unit covers, and how many wanted sentences are in them.
+        The rows of the file that each unit covers, how many wanted sentences are in them, and their words.
     """
-    every = (row for row, sentence in enumerate(read_sentences(source)) if wanted(sentence))
+    every = (
+        (row, len(sentence.words))
+        for row, sentence in enumerate(read_sentences(source))
+        if wanted(sentence)
+    )
     places = list(islice(every, limit))
     units = [places[start : start + size] for start in range(0, len(places), size)]
-    ends = [unit[-1] + 1 for unit in units]
-    return tuple(map(range, [0, *ends[:-1]], ends)), tuple(map(len, units))
+    ends = [unit[-1][0] + 1 for unit in units]
+    words = tuple(sum(count for _, count in unit) for unit in units)
+    return tuple(map(range, [0, *ends[:-1]], ends)), tuple(map(len, units)), words

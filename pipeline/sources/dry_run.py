@@ -3,7 +3,7 @@
 import shutil
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
@@ -12,7 +12,7 @@ import torch
 
 from pipeline.core.console import table
 from pipeline.core.parquet import write_rows
-from pipeline.sources.protocol import AskingSource, CandidateSource
+from pipeline.sources.protocol import AskingSource, CandidateSource, WordedSource
 
 _T = TypeVar("_T")
 
@@ -22,11 +22,15 @@ _FIRST = 16
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """What was tried: ``items`` done in ``seconds``, ``size`` bytes when written."""
+    """What was tried: ``items`` done in ``seconds``, ``size`` bytes when written.
+
+    ``words`` are those of the items, where it is these that take time.
+    """
 
     items: int
     seconds: float
     size: int
+    words: int = 0
 
 
 def probe(
@@ -94,11 +98,22 @@ def probe_source(
         if isinstance(source, AskingSource):
             # What was answered is not asked again; and a few long answers tell what others take.
             return probe(work, sample, enough, first=1, again=False)
+        if isinstance(source, WordedSource):
+            # Whole batches, as in the run.
+            tried = probe(work, sample, enough, first=max(1, source.at_once // 2))
+            return replace(tried, words=source.words_of(sample[: tried.items]))
         return probe(work, sample, enough)
 
 
 def show(
-    what: str, tried: Probe, *, units: tuple[int, int], items: int, processes: int, out: Path
+    what: str,
+    tried: Probe,
+    *,
+    units: tuple[int, int],
+    items: int,
+    processes: int,
+    out: Path,
+    words: int = 0,
 ) -> None:
     """Print what a run would do.
 
@@ -109,17 +124,19 @@ def show(
         items: items in the units to make.
         processes: worker processes, each as fast as the one that was tried.
         out: folder that would be written to.
+        words: of the items, where the probe has them.
     """
     todo, every = units
+    times = words / tried.words if tried.words else items / tried.items
     rate = tried.items / tried.seconds
     sample = f"{tried.items:,} tried in {tried.seconds:.1f} s"
-    seconds = items / rate / min(processes, max(todo, 1))
-    written = tried.size / tried.items * items
+    seconds = times * tried.seconds / min(processes, max(todo, 1))
+    written = times * tried.size
     existing = next(p for p in (out, *out.absolute().parents) if p.exists())
     free = shutil.disk_usage(existing).free
     rows = [
         ("units", f"{todo:,} to make of {every:,}"),
-        (what, f"{items:,}"),
+        (what, f"{items:,}" + (f" of {words:,} words" if tried.words else "")),
         ("speed", f"{rate:,.0f} {what}/s a process ({sample})"),
         ("time", f"{duration(seconds)} with {processes} at work, start-up aside"),
         ("disk", f"{size(written)} of {size(free)} free"),
