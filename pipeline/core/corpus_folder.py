@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from pipeline.core.annotation import Annotation, recorded
 from pipeline.core.cards.ingest import IngestCard
@@ -123,11 +124,23 @@ def require_coordination(place: Path, command: str) -> None:
         SettingsError: it is one.
     """
     corpus = corpus_around(place.absolute()) or place
-    if (name := task_name(corpus)) != COORDINATION:
+    name = released_task(place) or task_name(corpus)
+    if name != COORDINATION:
         raise SettingsError(
             f"{command} takes corpora of coordination, and {corpus} is one of the task {name!r}; "
             "train and evaluate take those of every task"
         )
+
+
+def released_task(place: Path) -> str | None:
+    """The task of a release of candidates of another task than coordination; None of all else."""
+    path = place / MANIFEST
+    try:
+        manifest: Any = read_json(path, object) if path.is_file() else None
+    except InputError:  # which the command says, or counts
+        return None
+    found = manifest.get("task") if isinstance(manifest, dict) else None
+    return found if isinstance(found, str) else None
 
 
 def corpus_around(place: Path) -> Path | None:
