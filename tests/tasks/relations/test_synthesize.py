@@ -1,6 +1,7 @@
 """`conjoin synthesize`: explicit pairs, language models and the world write for what a run confuses."""
 
 import os
+import shutil
 import signal
 from collections import Counter
 from collections.abc import Callable, Generator, Sequence
@@ -452,6 +453,30 @@ def test_bad_input_is_one_line(corpus: Path, given: dict[str, str], what: str) -
     """Which says what is wrong and what to do."""
     with pytest.raises(ConjoinError, match=what):
         run(settings(corpus, **given))
+
+
+def test_a_run_of_another_corpus_is_said_to_be_one(corpus: Path, tmp_path: Path) -> None:
+    """The remedy is a run of this one: `synthesize` has no --labelled."""
+    card = corpus / "runs/baseline/24/seed-0/run.json"
+    away = tmp_path / "away"
+    shutil.copytree(card.parent, away)
+    part = {
+        "corpus": "small",
+        "part": "labelled",
+        "draw": "24/seed-0",
+        "sentences": 24,
+        "pairs": 24,
+    }
+    write_json(away / "run.json", read_json(card) | {"annotation": [part]})
+    remedy = r"name a run of toy with --run; there are: runs/baseline/24/seed-0"
+    with pytest.raises(InputError, match=f"a run of small, and .* wanted of toy; {remedy}"):
+        run(settings(corpus, run=away))
+    write_json(away / "run.json", read_json(card) | {"labelled": 36, "draw": "36"})
+    with pytest.raises(InputError, match=f"draw of L, 36/seed-0, is none of toy; {remedy}"):
+        run(settings(corpus, run=away))
+    card.unlink()
+    with pytest.raises(InputError, match=r"none yet: `conjoin train .*toy`"):
+        run(settings(corpus, run=away))
 
 
 def test_completions_whose_links_lead_in_a_circle(corpus: Path, tmp_path: Path) -> None:
