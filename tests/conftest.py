@@ -14,17 +14,16 @@ import pytest
 import torch
 from accelerate.state import AcceleratorState
 from filelock import FileLock
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import (
     BertConfig,
     BertForMaskedLM,
     LlamaConfig,
     LlamaForCausalLM,
-    PreTrainedTokenizerFast,
     T5Config,
     T5ForConditionalGeneration,
 )
 
+from benchmarks.byte_level import byte_level
 from pipeline.core.errors import ConjoinError
 from pipeline.core.files import sha256_of, write_json
 from pipeline.core.parquet import write_rows
@@ -97,28 +96,11 @@ def tiny_t5(tmp_path_factory: pytest.TempPathFactory) -> Path:
 END_OF_TEXT = "<|endoftext|>"
 
 
-def byte_level(texts: Iterable[str]) -> PreTrainedTokenizerFast:
-    """A tokenizer as GPT-2's and Llama's are, with an end of text and nothing before one."""
-    learner = Tokenizer(models.BPE())
-    learner.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    learner.decoder = decoders.ByteLevel()
-    learner.train_from_iterator(
-        texts,
-        trainers.BpeTrainer(
-            vocab_size=500, special_tokens=[END_OF_TEXT], show_progress=False,
-            initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-        ),
-    )  # fmt: skip
-    return PreTrainedTokenizerFast(
-        tokenizer_object=learner, eos_token=END_OF_TEXT, model_max_length=1024
-    )
-
-
 @pytest.fixture(scope="session")
 def tiny_causal(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Folder of a random Llama of two layers, a base model without chat template."""
     folder = tmp_path_factory.mktemp("tiny-causal")
-    tokenizer = byte_level(TEXTS)
+    tokenizer = byte_level(TEXTS, 500, END_OF_TEXT, 1024)
     torch.manual_seed(2)
     config = LlamaConfig(
         vocab_size=len(tokenizer), hidden_size=16, num_hidden_layers=2, num_attention_heads=2,

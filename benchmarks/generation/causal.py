@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from torch import Tensor
 from transformers import (
     LlamaConfig,
@@ -29,6 +28,7 @@ from transformers import (
 )
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from benchmarks.byte_level import byte_level
 from benchmarks.generation.attested import _choices, _constituents
 from benchmarks.generation.generation_costs import clock
 from benchmarks.generation.generation_pairs import SHAPES, model_of, references, tokenizer_of
@@ -79,16 +79,8 @@ def causal_model() -> LlamaForCausalLM:
 
 
 def causal_tokenizer(found: Sequence[Reference]) -> PreTrainedTokenizerFast:
-    """Byte-level BPE of about as many pieces a word as SmolLM2's."""
-    learner = Tokenizer(models.BPE())
-    learner.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    learner.decoder = decoders.ByteLevel()
-    trainer = trainers.BpeTrainer(
-        vocab_size=5_000, special_tokens=["<end>"], show_progress=False,
-        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-    )  # fmt: skip
-    learner.train_from_iterator([join_words(each.words).text for each in found], trainer)
-    return PreTrainedTokenizerFast(tokenizer_object=learner, eos_token="<end>")  # noqa: S106
+    """Of about as many pieces a word as SmolLM2's."""
+    return byte_level((join_words(each.words).text for each in found), 5_000, "<end>")
 
 
 def timed(run: Callable[[], Any]) -> tuple[float, Any]:

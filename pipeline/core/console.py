@@ -176,6 +176,10 @@ class Meter:
         elapsed = time.monotonic() - self._begun
         return (self._done - self._first) / elapsed if elapsed else 0.0
 
+    def amounts(self) -> tuple[int, int]:
+        """Units done since the display began, and those that are still to be done."""
+        return self._done - self._first, self._total - self._done
+
     def left(self) -> float | None:
         """Seconds that the rest will take; None where nothing is done yet.
 
@@ -184,8 +188,8 @@ class Meter:
         """
         if self._moved is None:
             return None
-        spent, done = self._last - self._begun, self._done - self._first
-        rest = (self._total - self._done) * spent / done
+        spent, (done, still) = self._last - self._begun, self.amounts()
+        rest = still * spent / done
         return abs(rest - (time.monotonic() - self._last))  # overdue, it has been so long
 
     def finish(self) -> None:

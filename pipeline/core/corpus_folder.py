@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from pipeline.core.annotation import Annotation, recorded
 from pipeline.core.cards.ingest import IngestCard
@@ -123,11 +124,23 @@ def require_coordination(place: Path, command: str) -> None:
         SettingsError: it is one.
     """
     corpus = corpus_around(place.absolute()) or place
-    if (name := task_name(corpus)) != COORDINATION:
+    name = released_task(place) or task_name(corpus)
+    if name != COORDINATION:
         raise SettingsError(
             f"{command} takes corpora of coordination, and {corpus} is one of the task {name!r}; "
             "train and evaluate take those of every task"
         )
+
+
+def released_task(place: Path) -> str | None:
+    """The task of a release of candidates of another task than coordination; None of all else."""
+    path = place / MANIFEST
+    try:
+        manifest: Any = read_json(path, object) if path.is_file() else None
+    except InputError:  # which the command says, or counts
+        return None
+    found = manifest.get("task") if isinstance(manifest, dict) else None
+    return found if isinstance(found, str) else None
 
 
 def corpus_around(place: Path) -> Path | None:
@@ -312,7 +325,7 @@ def find_trees(folder: Path, sentences: Path) -> TreeRows:
 
 def units_of(
     source: Path, wanted: Callable[[Sentence], bool], size: int, limit: int | None = None
-) -> tuple[tuple[range, ...], tuple[int, ...]]:
+) -> tuple[tuple[range, ...], tuple[int, ...], tuple[int, ...]]:
     """Units of the sentences of a file that are wanted, ``size`` in each, in the last maybe fewer.
 
     Args:
@@ -322,10 +335,15 @@ def units_of(
         limit: take only the first so many.
 
     Returns:
-        The rows of the file that each unit covers, and how many wanted sentences are in them.
+        The rows of the file that each unit covers, how many wanted sentences are in them, and their words.
     """
-    every = (row for row, sentence in enumerate(read_sentences(source)) if wanted(sentence))
+    every = (
+        (row, len(sentence.words))
+        for row, sentence in enumerate(read_sentences(source))
+        if wanted(sentence)
+    )
     places = list(islice(every, limit))
     units = [places[start : start + size] for start in range(0, len(places), size)]
-    ends = [unit[-1] + 1 for unit in units]
-    return tuple(map(range, [0, *ends[:-1]], ends)), tuple(map(len, units))
+    ends = [unit[-1][0] + 1 for unit in units]
+    words = tuple(sum(count for _, count in unit) for unit in units)
+    return tuple(map(range, [0, *ends[:-1]], ends)), tuple(map(len, units)), words

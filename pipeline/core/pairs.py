@@ -1,4 +1,4 @@
-"""Argument pairs with their relation, as ``ingest`` keeps them in a corpus folder, and its reader."""
+"""Argument pairs with their relation, as ``ingest`` keeps them and as ``synthesize`` makes new ones."""
 
 from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from pipeline.core.corpus_folder import RELATIONS_FILE, require_ingested
+from pipeline.core.files import digest_of
 from pipeline.core.parquet import read_rows, write_rows
 
 IMPLICIT, EXPLICIT = "implicit", "explicit"
@@ -32,6 +33,33 @@ PAIRS = pa.schema(
     ]
 )
 """The columns of ``relations.parquet``, which are the fields of ``Pair``."""
+
+SYNTHETIC = pa.schema(
+    [
+        pa.field("candidate_id", pa.string(), nullable=False),
+        pa.field("sentence_id", pa.string(), nullable=False),
+        pa.field("label", pa.string(), nullable=False),
+        pa.field("arg1", pa.string(), nullable=False),
+        pa.field("arg2", pa.string(), nullable=False),
+        pa.field("confused", pa.string()),
+        pa.field("writer", pa.string(), nullable=False),
+        pa.field("prompt", pa.string()),
+        pa.field("completion", pa.string()),
+        pa.field("verdict", pa.string()),
+        pa.field("score", pa.float32()),
+        pa.field("license", pa.string(), nullable=False),
+    ]
+)
+"""Columns of ``candidates-*.parquet`` of new pairs: ``sentence_id`` is the id of the pair that it was made
+of, ``label`` the sense that it was written for (R_true), ``confused`` what that is taken for (R_pred);
+``prompt`` is a digest."""
+
+SYNTHETIC_REJECTS = SYNTHETIC.append(pa.field("reason", pa.string(), nullable=False))
+
+
+def synthetic_id(pair_id: str, label: str, arg1: str, arg2: str) -> str:
+    """The id of a new pair: a hash of the content, 24 hex digits."""
+    return digest_of([pair_id, label, arg1, arg2])[:24]
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,7 +79,7 @@ def read_accepted(shards: Shards) -> Iterator[pa.RecordBatch]:
         InputError: a file is damaged, has other columns or a null where none may be, or nothing says who
             made its rows.
     """
-    return _read(shards, shards.accepted, CANDIDATES, RELEASED)
+    return read_with_run(shards, shards.accepted, CANDIDATES, RELEASED)
 
 
 def read_rejects(shards: Shards) -> Iterator[pa.RecordBatch]:
@@ -88,12 +88,23 @@ def read_rejects(shards: Shards) -> Iterator[pa.RecordBatch]:
     Raises:
         InputError: as ``read_accepted``.
     """
-    return _read(shards, shards.rejects, REJECTS, RELEASED_REJECTS)
+    return read_with_run(shards, shards.rejects, REJECTS, RELEASED_REJECTS)
 
 
-def _read(
+def read_with_run(
     shards: Shards, files: tuple[Path, ...], bare: pa.Schema, full: pa.Schema
 ) -> Iterator[pa.RecordBatch]:
+    """Stream rows with the run that made each, in the order of the files.
+
+    Args:
+        shards: the corpus.
+        files: of it.
+        bare: their columns where they have no ``generation``.
+        full: the same with it.
+
+    Raises:
+        InputError: as ``read_accepted``.
+    """
     known = generations(shards)
     for path in files:
         if "generation" in column_names(path):

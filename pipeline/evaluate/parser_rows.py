@@ -10,7 +10,7 @@ from pipeline.core.cards.evaluation import TogetherRun
 from pipeline.core.cards.ingest import DrawFile
 from pipeline.core.cards.parser import ParserCard
 from pipeline.core.cards.runs import RunCard
-from pipeline.core.console import say, track, warn
+from pipeline.core.console import Meter, in_one_piece, say, track, warn
 from pipeline.core.corpus_folder import draw_file
 from pipeline.core.documents import read_json
 from pipeline.core.draws import read_draw
@@ -175,8 +175,11 @@ class ParserRows:
         sentences = sentences_in(instances)
 
         def parse() -> Made:
-            loaded = corpus_parser(parser.folder)
-            made = structures_of(loaded, sentences)
+            with in_one_piece(f"load parser {name}"):
+                loaded = corpus_parser(parser.folder)
+            count = sum(len(sentence.words) for sentence in sentences)
+            with Meter(f"parser {name}, {len(sentences):,} sentences by words", count) as meter:
+                made = structures_of(loaded, sentences, lambda _, words: meter.advance(words))
             of = {s.sentence_id: each for s, each in zip(sentences, made.found, strict=True)}
             rows = [_row(each, of[each.sentence.sentence_id]) for each in instances]
             return rows, {"unparsed": made.unparsed, "tags": loaded.needs_tags}

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -147,21 +147,32 @@ class ParsedStructures:
     unparsed: Mapping[str, int]
 
 
-def structures_of(parser: Parser, sentences: Sequence[Sentence]) -> ParsedStructures:
+def _nobody(sentences: int, words: int) -> None:
+    del sentences, words
+
+
+def structures_of(
+    parser: Parser,
+    sentences: Sequence[Sentence],
+    on_batch: Callable[[int, int], None] = _nobody,
+) -> ParsedStructures:
     """The structures that a parser finds in sentences, as ``harvest`` reads its trees.
 
-    One that was trained with the treebank's tags is given those.
+    One that was trained with the treebank's tags is given those. ``on_batch`` is told of each batch the
+    sentences parsed, and their words.
 
     Raises:
         InputError: it needs tags, and a sentence has none.
     """
-    return structures_in(parser, [s.words for s in sentences], tags_for(parser, sentences))
+    tags = tags_for(parser, sentences)
+    return structures_in(parser, [s.words for s in sentences], tags, on_batch)
 
 
 def structures_in(
     parser: Parser,
     sentences: Sequence[Sequence[str]],
     tags: Sequence[Sequence[str]] | None = None,
+    on_batch: Callable[[int, int], None] = _nobody,
 ) -> ParsedStructures:
     """The same of words.
 
@@ -170,7 +181,7 @@ def structures_in(
     """
     found: list[Mapping[int, Coordination]] = []
     unparsed = Counter[str]()
-    for parsed in parser.outcomes(sentences, tags):
+    for parsed in parser.outcomes(sentences, tags, on_batch=on_batch):
         if parsed.tree is None:
             unparsed[parsed.reason or "no tree found"] += 1
             found.append({})

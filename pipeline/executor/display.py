@@ -30,11 +30,21 @@ class Progress:
 
 
 class Dashboard(Meter):
-    """A meter of items that several workers do; rates are of this run, whatever an earlier one did."""
+    """A meter of items that several workers do; rates are of this run, whatever an earlier one did.
 
-    def __init__(self, what: str, noun: str, total: int, first: int = 0) -> None:
+    Args:
+        what: name of the work.
+        noun: what the items are called.
+        total: how many there are.
+        first: how many of them earlier runs did.
+        tokens: those that this run will read, by which it is told how long the rest takes; None: by items.
+    """
+
+    def __init__(
+        self, what: str, noun: str, total: int, first: int = 0, tokens: int | None = None
+    ) -> None:
         super().__init__(what, total, first=first)
-        self._noun = noun
+        self._noun, self._tokens = noun, tokens
         self._shown: Progress | None = None
 
     def __enter__(self) -> "Dashboard":
@@ -46,6 +56,13 @@ class Dashboard(Meter):
     def seconds(self) -> float:
         """Time since the display was opened."""
         return time.monotonic() - self._begun
+
+    def amounts(self) -> tuple[int, int]:
+        """Of the work that takes time, what is done in this run, and the rest."""
+        read = self._shown.tokens if self._shown else 0
+        if self._tokens is None or not read:
+            return super().amounts()
+        return read, max(self._tokens - read, 0)
 
     def show(self, progress: Progress) -> None:
         """Display the state of the run, if it is time to."""

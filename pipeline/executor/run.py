@@ -73,6 +73,7 @@ def run_units(
     *,
     what: str,
     items: str,
+    words: Sequence[int] = (),
     store: Store | None = None,
 ) -> RunReport | None:
     """Make every unit that is not finished, with the other workers, and then the manifest.
@@ -85,6 +86,8 @@ def run_units(
             first unit that this worker takes.
         what: the stage, for the display.
         items: what the items are called.
+        words: words of each unit, where an item takes as long as it has words and ``make`` counts these as
+            tokens: by them it is told how long the rest takes.
         store: what the workers share in this run; None opens one. All workers open it at once, so a
             caller with several folders opens all stores first: a worker lost later could not open them.
 
@@ -101,7 +104,8 @@ def run_units(
     make = prepare() if worker.rank == 0 and unfinished else None
     todo, resumed = _agree(worker, folder, store)
     before = sum(sizes) - sum(sizes[index] for index in todo)
-    display = Dashboard(what, items, sum(sizes), before)
+    by_words = sum(words[index] for index in todo) if words else None
+    display = Dashboard(what, items, sum(sizes), before, by_words)
     with Monitor(worker, store, display, before) as monitor:
         for index in _units(worker, folder, store, monitor, todo):
             make = make or prepare()

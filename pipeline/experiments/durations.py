@@ -22,6 +22,13 @@ for those that read them all."""
 
 MEASURED, ALIKE = "measured", "measured (others alike)"
 
+_KINDS = (
+    ("system", "systems", ("mode",)),
+    ("named", "generations", ("lm",)),
+    ("named", "syntheses", ("writer", "model")),
+)
+"""The option that has a name, the table of params.yaml that has it, and what in it sets commands apart."""
+
 _UNKNOWN = 60.0  # seconds, where only the order and a rough share of the whole matter
 
 
@@ -113,13 +120,14 @@ class Durations:
         return digest_of({key: _at(self._document, key) for key in keys})
 
     def _kind(self, command: str) -> tuple[str, ...]:
-        """What sets commands of one stage apart in time: the mode of training, the language model."""
-        if said := re.findall(r"--(?:mode|lm) (\S+)", command):
+        """What sets commands of one stage apart in time: the mode of training, who writes."""
+        if said := re.findall(r"--(?:mode|lm|writer|model) (\S+)", command):
             return tuple(said)
-        for option, table, key in (("system", "systems", "mode"), ("named", "generations", "lm")):
-            if name := re.search(rf"--{option} (\S+)", command):
-                found = _at(self._document, f"{table}.{name[1]}.{key}")
-                return () if found is None else (str(found),)
+        for option, table, keys in _KINDS:
+            name = re.search(rf"--{option} (\S+)", command)
+            entry = _at(self._document, f"{table}.{name[1]}") if name else None
+            if isinstance(entry, Mapping):
+                return tuple(str(entry[key]) for key in keys if key in entry)
         return ()
 
 

@@ -78,6 +78,7 @@ class NaturalTextSource(CoordinationFiles):
 
     called = "sentences"
     sizes: Sequence[int]
+    words: Sequence[int]
     notes: Mapping[str, int]
 
     def __init__(self, settings: HarvestSettings) -> None:
@@ -99,7 +100,10 @@ class NaturalTextSource(CoordinationFiles):
                 return False
             return True
 
-        self._rows, self.sizes = units_of(self._source, wanted, settings.unit, settings.limit)
+        self._rows, self.sizes, self.words = units_of(
+            self._source, wanted, settings.unit, settings.limit
+        )
+        self.at_once = settings.batch_size
         if not self._rows:
             reasons = ", ".join(f"{count:,} {what}" for what, count in left_out.items() if count)
             raise InputError(
@@ -148,13 +152,17 @@ class NaturalTextSource(CoordinationFiles):
         found = read_sentences(self._source, self._is_wanted, self._rows[unit])
         return [replace(sentence, tree=None, coordinations=()) for sentence in found], {}
 
+    def words_of(self, items: Sequence[Sentence]) -> int:
+        """The words that the parser reads."""
+        return sum(len(sentence.words) for sentence in items)
+
     def _is_wanted(self, sentence: Sentence) -> bool:
         return _is_natural(sentence) and sentence.sentence_id not in self._out_of_it
 
     def prepare(self, device: torch.device) -> Callable[[Sequence[Sentence], OnBatch], Made]:
         """Load the parser; returns what makes the rows of sentences."""
         del device  # stanza has its own ways
-        parser, size = corpus_parser(self._folder), self._settings.batch_size
+        parser, size = corpus_parser(self._folder), self.at_once
         unbalanced = self._settings.unbalanced
 
         def make(sentences: Sequence[Sentence], on_batch: OnBatch) -> Made:

@@ -10,7 +10,6 @@ import logging
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +42,7 @@ from pipeline.models.checkpoint_files import (
     needs_code,
 )
 from pipeline.models.known import checkpoints
+from pipeline.models.single_file import CHECKPOINT, own_files, single_file
 from pipeline.models.tokenizers import sentinel_ids
 
 # A bar over the few milliseconds of loading hides the progress that matters.
@@ -66,8 +66,6 @@ _CHUNK = "chunk_size_feed_forward"
 _LONGEST = 160  # characters of what a library says
 
 _SPARE_ROWS = 1000  # of a table of embeddings, beyond the tokens: sizes are rounded, mT5's by 12
-
-_CHECKPOINT = "name the folder of a Hugging Face checkpoint: config.json, safetensors and tokenizer"
 
 READY = "ready.json"
 """File in a model folder that names the model to use: a ``ReadyCard``."""
@@ -97,7 +95,7 @@ def locate(
     folder = inside if inside is not None and inside.is_dir() else Path(name)
     if not folder.is_dir():
         if folder.is_file():
-            raise ModelError("a file, where a model is a folder", path=folder, remedy=_CHECKPOINT)
+            raise ModelError("a file, where a model is a folder", path=folder, remedy=CHECKPOINT)
         if folder.parts[-3:-1] == ("data", "models") and folder.name in checkpoints():
             raise ModelError(
                 "no such model folder",
@@ -130,33 +128,9 @@ def locate(
             folder / READY, ReadyCard, remedy="run `conjoin pretrain` again"
         )
         return locate(ready["name"], corpus, passed=passed | {here})
-    if not (folder / "config.json").is_file():
-        if gguf_in(folder) is not None:
-            return str(folder)
+    if not (folder / "config.json").is_file() and single_file(folder) is None:
         raise ModelError("no config.json here", path=folder, remedy="run `conjoin pretrain` again")
     return str(folder)
-
-
-def gguf_in(folder: Path) -> str | None:
-    """The name of the .gguf that a folder has in place of a checkpoint's own files; None: it has none.
-
-    Raises:
-        ModelError: there are several, or the package that reads one is not installed.
-    """
-    if (folder / "config.json").is_file():
-        return None
-    found = sorted(path.name for path in folder.glob("*.gguf"))
-    if len(found) > 1:
-        raise ModelError(
-            f"{len(found)} files .gguf here", path=folder, remedy="leave one of them in the folder"
-        )
-    if found and find_spec("gguf") is None:
-        raise ModelError(
-            "only a .gguf here, which needs the package gguf",
-            path=folder,
-            remedy="pip install gguf, or " + _CHECKPOINT,
-        )
-    return found[0] if found else None
 
 
 def locate_lm(lm: str, model: str | None, corpus: Path, seed: int) -> str:
@@ -240,8 +214,8 @@ def from_pretrained(factory: Any, where: str | Path, **options: Any) -> Any:
         options["revision"] = revision
     if Path(where).is_dir():
         options["local_files_only"] = True
-        if (single := gguf_in(Path(where))) is not None:
-            options["gguf_file"] = single
+    if (single := single_file(where)) is not None:
+        options["gguf_file"] = single
     # Unset, the library asks whoever sits there, and a yes runs the code.
     return factory.from_pretrained(name, trust_remote_code=False, **options)
 
@@ -338,8 +312,7 @@ def check_files(where: str) -> None:
     Raises:
         ModelError: something is missing or damaged.
     """
-    folder = Path(where)
-    if folder.is_dir() and gguf_in(folder) is None:
+    if (folder := own_files(where)) is not None:
         check_weights(folder)
         check_record(folder)
 
@@ -369,7 +342,7 @@ def load_partly(
     transformers_logging.set_verbosity(logging.CRITICAL)
     try:
         with loading(where, role):
-            if not weights and Path(where).is_dir() and gguf_in(Path(where)):
+            if not weights and single_file(where) is not None:
                 # It has all weights or none, and reading their names takes as long as reading them.
                 with torch.device("meta"):
                     return factory.from_config(config, trust_remote_code=False), []
@@ -450,8 +423,8 @@ def load_tokenizer(where: str, **options: Any) -> PreTrainedTokenizerBase:
             f"the tokenizer of {where!r} has no fast version",
             remedy="offsets need one; choose another checkpoint",
         )
-    if Path(where).is_dir() and gguf_in(Path(where)) is None:
-        check_tokenizer(Path(where))  # the library makes one up
+    if (folder := own_files(where)) is not None:
+        check_tokenizer(folder)  # the library makes one up
     if len(tokenizer) <= len(set(tokenizer.all_special_ids)):
         raise ModelError(
             f"the tokenizer of {where!r} has no words", remedy="a checkpoint needs its vocabulary"

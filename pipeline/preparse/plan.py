@@ -32,6 +32,7 @@ class ParsePlan:
         wanted: whether a sentence is one of them.
         rows: the rows of ``sentences.parquet`` that each unit covers.
         sizes: how many of them are wanted.
+        words: the words of these.
         fields: settings that the choice of sentences depends on.
         left_out: how many sentences of ``rows`` are not wanted for a reason that is reported, by reason.
     """
@@ -41,6 +42,7 @@ class ParsePlan:
     wanted: _Wanted
     rows: tuple[range, ...]
     sizes: tuple[int, ...]
+    words: tuple[int, ...]
     fields: frozenset[str]
     left_out: Mapping[str, int] = field(default_factory=dict)
 
@@ -61,7 +63,7 @@ def unlabelled_plan(source: Path, settings: PreparseSettings) -> ParsePlan:
         left_out[UNDECIDED] += is_undecided_seed(sentence, settings.min_words)
         return wanted(sentence)
 
-    rows, sizes = units_of(source, counted, settings.unit, settings.limit)
+    rows, sizes, words = units_of(source, counted, settings.unit, settings.limit)
     left_out = +left_out
     if not rows:
         others = "".join(f" (left out: {n:,}, {reason})" for reason, n in left_out.items())
@@ -71,7 +73,9 @@ def unlabelled_plan(source: Path, settings: PreparseSettings) -> ParsePlan:
             remedy="lower --min-words or ingest more text",
         )
     fields = frozenset({"limit", "min_words"})
-    return ParsePlan(TREES_FOLDER, "unlabelled sentences", wanted, rows, sizes, fields, left_out)
+    return ParsePlan(
+        TREES_FOLDER, "unlabelled sentences", wanted, rows, sizes, words, fields, left_out
+    )
 
 
 def coordinated_plan(source: Path, settings: PreparseSettings) -> ParsePlan:
@@ -108,6 +112,8 @@ def coordinated_plan(source: Path, settings: PreparseSettings) -> ParsePlan:
     def wanted(sentence: Sentence) -> bool:
         return sentence.sentence_id in chosen
 
-    rows, sizes = units_of(source, wanted, settings.unit, None)
+    rows, sizes, words = units_of(source, wanted, settings.unit, None)
     fields = frozenset({"coordinated", "min_words", "seed"})
-    return ParsePlan(COORDINATED_FOLDER, "coordinated sentences", wanted, rows, sizes, fields)
+    return ParsePlan(
+        COORDINATED_FOLDER, "coordinated sentences", wanted, rows, sizes, words, fields
+    )

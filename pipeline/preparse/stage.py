@@ -159,8 +159,9 @@ def _parse(
 
     what = f"preparse ({plan.title})"
     report = run_units(
-        worker, folder, plan.sizes, prepare, what=what, items="sentences", store=store
-    )
+        worker, folder, plan.sizes, prepare,
+        what=what, items="sentences", words=plan.words, store=store,
+    )  # fmt: skip
     if report is None:
         return None
     tally = folder.tally()

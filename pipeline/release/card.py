@@ -144,7 +144,7 @@ def card(
         provenance=(folder / "provenance").is_dir(),
         samples=samples(find_shards(folder)),
         program=None if stand_off else training_program(place),
-        columns=_columns(folder, manifest),
+        columns=columns_of(folder, manifest, meanings(manifest)),
         tables={table.__name__: table for table in card_text.TABLES},
         licences=[(code(name), n, terms(name)) for name, n in manifest["licenses"].items()],
         sources=notices(manifest, origins),
@@ -169,10 +169,10 @@ def _median(summary: Mapping[str, Any]) -> float | None:
     return score["quantiles"]["0.5"] if score and score["quantiles"] else None
 
 
-def _columns(folder: Path, manifest: Mapping[str, Any]) -> str:
+def columns_of(folder: Path, manifest: Mapping[str, Any], said: Mapping[str, str]) -> str:
+    """The columns of both configurations, with what each means."""
     first = {s["config"]: folder / s["file"] for s in reversed(manifest["shards"])}
     fields = {f.name: f for part in CONFIGS if part in first for f in pq.read_schema(first[part])}
-    said = meanings(manifest)
     rows = [
         [code(f.name), code(_kind(str(f.type))), "yes" if f.nullable else "no", said.get(f.name, "")]
         for f in fields.values()

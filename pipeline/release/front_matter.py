@@ -18,13 +18,19 @@ _SIZES = ("n<1K", *map("<n<".join, pairwise(_BOUNDS)))
 _MADE_UP = {"world"}  # readers of what no person wrote
 
 
-def front_matter(folder: Path, manifest: Mapping[str, Any], origins: Sequence[str]) -> str:
+def front_matter(
+    folder: Path,
+    manifest: Mapping[str, Any],
+    origins: Sequence[str],
+    about: Mapping[str, Any] | None = None,
+) -> str:
     """The YAML front matter of a release's card, without the dashes around it.
 
     Args:
         folder: of the release, whose shards stand.
         manifest: that of the release.
         origins: what the sentence ids begin with.
+        about: what it says of candidates of another task than coordination; None: nothing of that name.
     """
     present = [part for part in CONFIGS if any(s["config"] == part for s in manifest["shards"])]
     made_up = set(readers_of(manifest, origins).values()) <= _MADE_UP
@@ -54,6 +60,7 @@ def front_matter(folder: Path, manifest: Mapping[str, Any], origins: Sequence[st
         ],
         "dataset_info": [_dataset_info(folder, manifest, part) for part in present],
     }
+    card = {key: value for key, value in (card | dict(about or {})).items() if value is not None}
     return str(yaml.safe_dump(card, sort_keys=False, allow_unicode=True, width=100))
 
 

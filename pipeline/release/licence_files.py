@@ -75,13 +75,28 @@ def _changes(manifest: Mapping[str, Any]) -> str:
     return f"inserted a coordinator and {inserted} into {each}, and marked the conjuncts"
 
 
-def licence_file(manifest: Mapping[str, Any], origins: Sequence[str]) -> str:
-    """The file LICENSE of a release: what applies to how many rows, to whom it is owed, the terms."""
+_OF_A_ROW = (
+    "Each row has the licence of its source sentence, and of the sentence that its second conjunct "
+    "was taken from if it was, in its column `license`."
+)
+
+
+def licence_file(
+    manifest: Mapping[str, Any],
+    origins: Sequence[str],
+    of_a_row: str = _OF_A_ROW,
+    changes: str | None = None,
+) -> str:
+    """The file LICENSE of a release: what applies to how many rows, to whom it is owed, the terms.
+
+    Args:
+        manifest: of the release.
+        origins: what ids begin with.
+        of_a_row: a sentence on what a row's licence is of.
+        changes: what conjoin did to the source; unset: what it does to sentences.
+    """
     lines = [f"Licence of {manifest['name']} {manifest['version']}: {manifest['license']}", ""]
-    lines += [
-        "Each row has the licence of its source sentence, and of the sentence that its second conjunct "
-        "was taken from if it was, in its column `license`."
-    ]
+    lines += [of_a_row]
     parts: list[str] = []
     for expression, rows in manifest["licenses"].items():
         applied = terms(expression)
@@ -93,7 +108,7 @@ def licence_file(manifest: Mapping[str, Any], origins: Sequence[str]) -> str:
         lines += [" ".join(filter(None, (f"- {notice.source}.", notice.attribution, notice.url)))]
     lines += [
         "",
-        f"Changes: conjoin {_changes(manifest)}. The sources' authors do not endorse this corpus.",
+        f"Changes: conjoin {changes or _changes(manifest)}. The sources' authors do not endorse this corpus.",
         "",
     ]
     if "Apache-2.0" in parts and (text := _apache()):
@@ -126,12 +141,13 @@ def creators(manifest: Mapping[str, Any]) -> list[str]:
     return [str(name) for name in manifest["authors"]] or [_MAKER]
 
 
-def citation_file(manifest: Mapping[str, Any]) -> str:
+def citation_file(manifest: Mapping[str, Any], about: Mapping[str, Any] | None = None) -> str:
     """``CITATION.cff`` 1.2.0 of a release.
 
     A name written ``Family, Given`` is a person's; any other is left in one piece, because nothing
     tells which of its words is the family name. ``license`` is there only if it is one licence: a list
-    would mean that one may choose, and part of an expression says less than applies.
+    would mean that one may choose, and part of an expression says less than applies. ``about`` is what it
+    says of candidates of another task than coordination.
     """
     cff: dict[str, Any] = {
         "cff-version": "1.2.0",
@@ -155,9 +171,12 @@ def citation_file(manifest: Mapping[str, Any]) -> str:
         cff["license"] = licence
     if manifest["url"]:
         cff["url"] = manifest["url"]
-    cff["references"] = [said("paper")]
-    if True in attested(manifest):
-        cff["references"].append(said("substitution"))
+    if about is None:
+        cff["references"] = [said("paper")]
+        if True in attested(manifest):
+            cff["references"].append(said("substitution"))
+    else:
+        cff |= about
     return str(yaml.safe_dump(cff, sort_keys=False, allow_unicode=True, width=100))
 
 

@@ -96,8 +96,8 @@ def write_release(
     digests, orders = {}, {}
     with ExitStack() as stack:
         for config, read in zip(CONFIGS, (read_accepted, read_rejects), strict=True):
-            with_texts = map(with_text, _counted(read(shards), advance))
-            batches = _licensed(with_texts, settings.license)
+            with_texts = map(with_text, counted(read(shards), advance))
+            batches = licensed(with_texts, settings.license)
             if hiding is not None and source is not None:
                 file = stack.enter_context(stored(batches, RELEASED[config]))
                 beside = stack.enter_context(with_source([file], RELEASED[config], source))
@@ -123,13 +123,13 @@ def write_release(
         }
         for config in CONFIGS:
             made, whole = write_shards(
-                folder, config, schemas[config], _counted(orders[config], advance),
+                folder, config, schemas[config], counted(orders[config], advance),
                 rows=rows[config], count=counts[config],
             )  # fmt: skip
             entries += made
             digests[config] = whole.hex()
     runs: dict[str, Any] = {
-        key: {**run, "rows": _both(released.generations.get(key, Counter()))}
+        key: {**run, "rows": by_part(released.generations.get(key, Counter()))}
         for key, run in generations(shards).items()
     }
     manifest: ReleaseManifest = {
@@ -144,7 +144,7 @@ def write_release(
         "stand_off": hiding is not None,
         "command": settings.shown_command(),
         "seed": settings.seed,
-        "rows": _both(released.rows),
+        "rows": by_part(released.rows),
         "digests": {"train": digests["train"], "rejected": digests["rejected"]},
         "shards": entries,
         "generations": runs,
@@ -191,19 +191,21 @@ def _whose(trees: Any) -> str:
     return "-gold" if trees == "treebank" else f"-{trees}"
 
 
-def _both(counts: Mapping[str, int]) -> RowsByPart:
+def by_part(counts: Mapping[str, int]) -> RowsByPart:
+    """Rows of usable candidates and of rejects."""
     return {"train": counts.get("train", 0), "rejected": counts.get("rejected", 0)}
 
 
-def _counted(
+def counted(
     batches: Iterable[pa.RecordBatch], advance: Callable[[int], None]
 ) -> Iterator[pa.RecordBatch]:
+    """The rows, of whose number ``advance`` is told as they go by."""
     for batch in batches:
         yield batch
         advance(len(batch))
 
 
-def _licensed(batches: Iterable[pa.RecordBatch], license_: str | None) -> Iterator[pa.RecordBatch]:
+def licensed(batches: Iterable[pa.RecordBatch], license_: str | None) -> Iterator[pa.RecordBatch]:
     """The rows, with the declared licence where theirs is unknown."""
     for batch in batches:
         old, at = batch.column("license"), batch.schema.get_field_index("license")

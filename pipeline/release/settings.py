@@ -14,7 +14,6 @@ class ReleaseSettings(Settings):
     """Make a dataset repository of candidates: shards, card, manifest, checksums, licences."""
 
     stage: ClassVar[str] = "release"
-    every_task: ClassVar[bool] = False
     place_fields: ClassVar[tuple[str, ...]] = ("candidates", "corpus")
     arguments: ClassVar[tuple[str, ...]] = ("candidates",)
     table: ClassVar[str] = "releases"

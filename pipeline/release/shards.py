@@ -146,7 +146,10 @@ def stored(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[Pat
 
 @contextmanager
 def shuffled(
-    batches: Iterable[pa.RecordBatch], schema: pa.Schema, seed: int
+    batches: Iterable[pa.RecordBatch],
+    schema: pa.Schema,
+    seed: int,
+    then: Sequence[str] = (*_THEN, *_AT_LAST),
 ) -> Iterator[Iterator[pa.RecordBatch]]:
     """Rows in the order of a release; memory does not grow with them.
 
@@ -154,6 +157,7 @@ def shuffled(
         batches: rows of ``schema``, in any order; all are read when the context is entered.
         schema: their columns.
         seed: of the order.
+        then: columns that order rows with the same id.
 
     Raises:
         InputError: ``batches`` does.
@@ -167,7 +171,7 @@ def shuffled(
             yield pa.RecordBatch.from_arrays([*batch.columns, keys], schema=keyed)
 
     with stored(with_keys(), keyed) as path, engine() as database:
-        order = ", ".join(["shuffle", *_THEN, *(f'"{name}"' for name in _AT_LAST)])
+        order = ", ".join(["shuffle", *(f'"{name}"' for name in then)])
         columns = ", ".join(f'"{name}"' for name in schema.names)
         rows = f"SELECT {columns} FROM {parquet(path)} ORDER BY {order}"  # noqa: S608 - our own names
         yield _typed(database.sql(rows), schema, path)

@@ -7,7 +7,7 @@ from typing import Any
 
 from pipeline.core.claims import Claim, appearing
 from pipeline.core.console import Meter, say, table, warn
-from pipeline.core.corpus_folder import SENTENCES_FILE, inputs_in
+from pipeline.core.corpus_folder import SENTENCES_FILE, inputs_in, require_coordination
 from pipeline.core.errors import InputError, SettingsError
 from pipeline.corpus.checked import require_whole
 from pipeline.corpus.counts import Survey
@@ -27,6 +27,8 @@ from pipeline.release.package import (
     write_checksums,
     write_release,
 )
+from pipeline.release.pairs.rows import are_pairs
+from pipeline.release.pairs.stage import release_pairs
 from pipeline.release.settings import ReleaseSettings
 from pipeline.release.survey import declared, survey
 
@@ -44,6 +46,10 @@ def run(settings: ReleaseSettings) -> None:
         SettingsError: ``license`` is none that conjoin knows.
     """
     shards = _input(settings)
+    pairs = are_pairs(shards)
+    if not pairs:
+        for place in settings.named_places():
+            require_coordination(place, settings.stage)
     claim = Claim(settings.out, "release", _named(settings), earlier_release)
     claim.check()
     require_whole(shards)
@@ -56,6 +62,9 @@ def run(settings: ReleaseSettings) -> None:
             remedy="generate from more sentences",
         )  # fmt: skip
     licenses = _licenses(settings, found)
+    if pairs:
+        _print(settings, *release_pairs(settings, shards, found, claim))
+        return
     if not settings.stand_off:
         require_permission(licenses, shards.place, remedy=_remedy)
     corpus = _source(settings, shards)

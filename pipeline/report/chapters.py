@@ -122,7 +122,8 @@ def criteria(found: ReportMaterial) -> Iterator[Part]:
 
 def training(found: ReportMaterial) -> Iterator[Part]:
     """Acceptance, candidates read and learning curves."""
-    return training_curves.training(found.runs, found.size, found.about, found.corpus)
+    figure = found.metrics.words.name
+    return training_curves.training(found.runs, found.size, found.about, found.corpus, figure)
 
 
 def annotations(found: ReportMaterial) -> Iterator[Part]:

@@ -63,7 +63,7 @@ _WORDS = {
     ),
 }
 _OTHER = FigureWords(
-    "Figures", "the figure", ("reaches", ""), "Figures of the task", "Figures", "source"
+    "Figures", "figure", ("reaches", ""), "Figures of the task", "Figures", "source"
 )
 
 OF_COORDINATION = frozenset(

@@ -26,8 +26,12 @@ _INSPECTING = {"filter", "self-train"}
 _BIN = 50  # candidates seen, below which validations are pooled into one point
 
 
-def training(runs: Sequence[Run], size: int, about: str, corpus: Path) -> Iterator[Part]:
+def training(
+    runs: Sequence[Run], size: int, about: str, corpus: Path, figure: str = "accuracy"
+) -> Iterator[Part]:
     """How training went at one |L|, called ``about``: acceptance, candidates read, learning curves.
+
+    ``figure`` is what the task's is called.
 
     Raises:
         InputError: a shard of the runs' candidates is damaged.
@@ -49,7 +53,7 @@ def training(runs: Sequence[Run], size: int, about: str, corpus: Path) -> Iterat
         title = f"Candidates read in training, {about}"
         note = Fact("notes.candidates_read")
         yield Section(title, panels=read, note=note, wide=True, name="candidates-read")
-    if learned := learning_curves(block):
+    if learned := learning_curves(block, figure):
         title, note = f"Learning curves, {about}", Fact("notes.learning_curves")
         yield Section(title, panels=learned, note=note, name="learning-curves")
     else:
@@ -155,8 +159,8 @@ def _by_system(runs: Iterable[Run]) -> dict[System, list[Run]]:
     return found
 
 
-def learning_curves(runs: Sequence[Run]) -> list[Panel]:
-    """Validation accuracy over updates: a panel per system, a thin line per seed, their mean thick.
+def learning_curves(runs: Sequence[Run], figure: str = "accuracy") -> list[Panel]:
+    """The validation figure over updates: a panel per system, a thin line per seed, their mean thick.
 
     The baseline's mean stands in every panel, to compare with; all panels share their axes. The
     mean ends where the first seed ends. Runs are of one |L|; those without history are left out.
@@ -182,10 +186,10 @@ def learning_curves(runs: Sequence[Run]) -> list[Panel]:
             if baseline is not None:
                 lines.append(Line(means[baseline], key_of(baseline)))
         lines.append(Line(means[system], key))
-        y_label = "validation accuracy, %"
+        y_label = f"validation {figure}, %"
         svg = line_chart(lines, y_label, (0, last), limits, name=system, mark=begins)
         alt = (
-            f"{system_name(system)}: validation accuracy over {int(means[system][-1][0])} updates, "
+            f"{system_name(system)}: validation {figure} over {int(means[system][-1][0])} updates, "
             f"at the end {means[system][-1][1]:.0f} % on average of {len(own)} runs"
         )
         panels.append(Panel(short_name(system), alt, svg))

@@ -3,7 +3,7 @@
 import shutil
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
@@ -12,7 +12,7 @@ import torch
 
 from pipeline.core.console import table
 from pipeline.core.parquet import write_rows
-from pipeline.sources.protocol import CandidateSource
+from pipeline.sources.protocol import AskingSource, CandidateSource, WordedSource
 
 _T = TypeVar("_T")
 
@@ -22,14 +22,25 @@ _FIRST = 16
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """What was tried: ``items`` done in ``seconds``, ``size`` bytes when written."""
+    """What was tried: ``items`` done in ``seconds``, ``size`` bytes when written.
+
+    ``words`` are those of the items, where it is these that take time.
+    """
 
     items: int
     seconds: float
     size: int
+    words: int = 0
 
 
-def probe(work: Callable[[Sequence[_T]], int], items: Sequence[_T], enough: float = 5.0) -> Probe:
+def probe(
+    work: Callable[[Sequence[_T]], int],
+    items: Sequence[_T],
+    enough: float = 5.0,
+    first: int = _FIRST,
+    *,
+    again: bool = True,
+) -> Probe:
     """Do some of the work and time it.
 
     Each trial is twice as large as the one before, until one takes ``enough`` seconds or takes all
@@ -39,16 +50,24 @@ def probe(work: Callable[[Sequence[_T]], int], items: Sequence[_T], enough: floa
         work: does items and returns their size in bytes.
         items: one unit's.
         enough: seconds of the last trial.
+        first: items of the first.
+        again: whether an item takes as long a second time; else each trial has other ones.
     """
-    work(items[:_FIRST])
-    count = _FIRST
-    while True:
-        count = min(2 * count, len(items))
+
+    def trial(place: int, count: int) -> Probe:
         begun = time.perf_counter()
-        written = work(items[:count])
-        seconds = time.perf_counter() - begun
-        if seconds >= enough or count == len(items):
-            return Probe(count, seconds, written)
+        written = work(items[place : place + count])
+        return Probe(count, time.perf_counter() - begun, written)
+
+    place, count = 0, min(first, len(items))
+    tried = trial(place, count)
+    while again or place + count < len(items):
+        place += 0 if again else count
+        count = min(2 * count, len(items) - place)
+        tried = trial(place, count)
+        if tried.seconds >= enough or count == len(items):
+            break
+    return tried
 
 
 def probe_source(
@@ -76,11 +95,25 @@ def probe_source(
                 written += path.stat().st_size
             return written
 
+        if isinstance(source, AskingSource):
+            # What was answered is not asked again; and a few long answers tell what others take.
+            return probe(work, sample, enough, first=1, again=False)
+        if isinstance(source, WordedSource):
+            # Whole batches, as in the run.
+            tried = probe(work, sample, enough, first=max(1, source.at_once // 2))
+            return replace(tried, words=source.words_of(sample[: tried.items]))
         return probe(work, sample, enough)
 
 
 def show(
-    what: str, tried: Probe, *, units: tuple[int, int], items: int, processes: int, out: Path
+    what: str,
+    tried: Probe,
+    *,
+    units: tuple[int, int],
+    items: int,
+    processes: int,
+    out: Path,
+    words: int = 0,
 ) -> None:
     """Print what a run would do.
 
@@ -91,17 +124,19 @@ def show(
         items: items in the units to make.
         processes: worker processes, each as fast as the one that was tried.
         out: folder that would be written to.
+        words: of the items, where the probe has them.
     """
     todo, every = units
+    times = words / tried.words if tried.words else items / tried.items
     rate = tried.items / tried.seconds
     sample = f"{tried.items:,} tried in {tried.seconds:.1f} s"
-    seconds = items / rate / min(processes, max(todo, 1))
-    written = tried.size / tried.items * items
+    seconds = times * tried.seconds / min(processes, max(todo, 1))
+    written = times * tried.size
     existing = next(p for p in (out, *out.absolute().parents) if p.exists())
     free = shutil.disk_usage(existing).free
     rows = [
         ("units", f"{todo:,} to make of {every:,}"),
-        (what, f"{items:,}"),
+        (what, f"{items:,}" + (f" of {words:,} words" if tried.words else "")),
         ("speed", f"{rate:,.0f} {what}/s a process ({sample})"),
         ("time", f"{duration(seconds)} with {processes} at work, start-up aside"),
         ("disk", f"{size(written)} of {size(free)} free"),

@@ -29,7 +29,7 @@ from pipeline.executor import launch
 from pipeline.executor.run import Make, OnBatch, RunReport, run_units
 from pipeline.executor.units import UnitFolder, patterns_of, read_or_nothing, written_units
 from pipeline.sources import dry_run
-from pipeline.sources.protocol import AskingSource, CandidateSource
+from pipeline.sources.protocol import AskingSource, CandidateSource, WordedSource
 
 _OF_THE_RUN = {"processes", "out", "own_use", "dry_run"}
 """Settings that change no row, and that the command in the manifest never shows."""
@@ -127,8 +127,9 @@ def make_candidates(
             return make
 
         report = run_units(
-            worker, folder, source.sizes, prepare, what=settings.stage, items=source.called
-        )
+            worker, folder, source.sizes, prepare, what=settings.stage, items=source.called,
+            words=source.words if isinstance(source, WordedSource) else (),
+        )  # fmt: skip
         if report:
             _write_card(folder)
             _summary(folder, report, source.called)
@@ -214,6 +215,7 @@ def _forecast(settings: SourceSettings, source: CandidateSource[Any], folder: Un
     dry_run.show(
         source.called, tried, units=(len(todo), folder.count),
         items=sum(source.sizes[unit] for unit in todo),
+        words=sum(source.words[unit] for unit in todo) if isinstance(source, WordedSource) else 0,
         processes=settings.processes, out=folder.folder,
     )  # fmt: skip
     _say(source.notes)

@@ -75,6 +75,22 @@ class CandidateSource(Protocol[_Item]):
 
 
 @runtime_checkable
+class WordedSource(Protocol):
+    """A source whose items take as long as they have words, and whose ``on_batch`` is told of these.
+
+    Attributes:
+        words: words of each unit's items.
+        at_once: items of a batch; fewer take longer each.
+    """
+
+    words: Sequence[int]
+    at_once: int
+
+    def words_of(self, items: Sequence[Any]) -> int:
+        """The words of some items."""
+
+
+@runtime_checkable
 class AskingSource(Protocol):
     """A source that asks a server, whose answers are kept beside a unit's record as they come."""
 

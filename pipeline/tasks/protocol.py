@@ -202,9 +202,12 @@ class Evaluation(ABC, Generic[I]):
         columns: names of the figures that tables always have; ``overall`` is the one that systems are
             compared by.
         title: what the figures are, for tables: ``Accuracy (%) of …``.
+        figure: what ``overall`` is called within a sentence: ``accuracy``; a run says what its validation
+            examples give by this name, and a report, too.
     """
 
     title: ClassVar[str] = "Figures (%)"
+    figure: ClassVar[str] = "figure"
 
     schema: ClassVar[pa.Schema]
     columns: ClassVar[Sequence[str]]

@@ -168,6 +168,7 @@ class Learner:
         self_train: learn the predictor's own boundary of a candidate instead of the generated one.
         scores: whether anything depends on the candidates' scores; else none is computed.
         corpus: how many candidates there are, to tell which share of them was used.
+        figure: the task's name of what validation gives.
         notify: called after every update with (updates done, a short note).
         warn: called with what a person should look at.
 
@@ -192,6 +193,7 @@ class Learner:
         self_train: bool = False,
         scores: bool = True,
         corpus: int = 0,
+        figure: str = "figure",
         notify: Callable[[int, str], None] = lambda done, note: None,
         warn: Callable[[str], None] = lambda text: None,
     ) -> None:
@@ -203,7 +205,7 @@ class Learner:
         self._group = group or ProcessGroup(0, 1, predictor.device)
         self._self_train, self._notify = self_train, notify
         self._scores = scores
-        self._corpus, self._warn = corpus, warn
+        self._corpus, self._warn, self._figure = corpus, warn, figure
         self._losses: list[float] = []
         self._recent: deque[float] = deque(maxlen=20)
         self._weight = weight
@@ -319,8 +321,8 @@ class Learner:
         valid = f"{self.history[-1]['validation_accuracy']:.3f}" if self.history else "not known"
         self._warn(
             f"step {self.step}: no candidate was accepted in the last {self.log.barren:,} steps; "
-            f"the highest probability was {self.log.highest:.4g} and validation accuracy is {valid}. "
-            "Look at δ (--delta, or --accept relative, quantile or agree), at --warm-steps if the accuracy "
+            f"the highest probability was {self.log.highest:.4g} and validation {self._figure} is {valid}. "
+            "Look at δ (--delta, or --accept relative, quantile or agree), at --warm-steps if that "
             "is low, and at the candidates themselves (conjoin report)"
         )
 

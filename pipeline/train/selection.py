@@ -42,8 +42,8 @@ class WeightSelection(ABC):
         """Take note of a validation after ``step`` updates and of the weights that were validated."""
 
     @abstractmethod
-    def describe(self) -> str:
-        """What was chosen, in words."""
+    def describe(self, figure: str) -> str:
+        """What was chosen, in words; ``figure`` is the task's name of its figure."""
 
     @property
     def weights(self) -> dict[str, Tensor]:
@@ -88,9 +88,9 @@ class BestAccuracy(WeightSelection):
             self._take(step, found, model)
         self.stalled = self._passed(step, self.step)
 
-    def describe(self) -> str:
-        """What was chosen, in words."""
-        return f"best validation accuracy {self.found.accuracy:.4f} at step {self.step}"
+    def describe(self, figure: str) -> str:
+        """What was chosen, in words; ``figure`` is the task's name of its figure."""
+        return f"best validation {figure} {self.found.accuracy:.4f} at step {self.step}"
 
 
 class LeastLoss(WeightSelection):
@@ -112,10 +112,10 @@ class LeastLoss(WeightSelection):
             self._take(step, found, model)
         self.stalled = self._passed(step, self._improved)
 
-    def describe(self) -> str:
-        """What was chosen, in words."""
+    def describe(self, figure: str) -> str:
+        """What was chosen, in words; ``figure`` is the task's name of its figure."""
         return (
-            f"validation accuracy {self.found.accuracy:.4f} at step {self.step}, "
+            f"validation {figure} {self.found.accuracy:.4f} at step {self.step}, "
             f"that of the least validation loss ({self.found.loss:.4f})"
         )
 
@@ -138,9 +138,9 @@ class LastWeights(WeightSelection):
         if step == self._schedule.steps:
             self._take(step, found, model)
 
-    def describe(self) -> str:
-        """What was chosen, in words."""
-        return f"validation accuracy {self.found.accuracy:.4f} at the last step, {self.step}"
+    def describe(self, figure: str) -> str:
+        """What was chosen, in words; ``figure`` is the task's name of its figure."""
+        return f"validation {figure} {self.found.accuracy:.4f} at the last step, {self.step}"
 
 
 class MeanWeights(WeightSelection):
@@ -177,11 +177,11 @@ class MeanWeights(WeightSelection):
                 self._sums[name] = here.double().clone()
             self._types[name] = here.dtype
 
-    def describe(self) -> str:
-        """What was chosen, in words."""
+    def describe(self, figure: str) -> str:
+        """What was chosen, in words; ``figure`` is the task's name of its figure."""
         count, first = len(self._steps), self._steps[0]
         return (
-            f"validation accuracy {self.found.accuracy:.4f} of the mean of the weights at {count} "
+            f"validation {figure} {self.found.accuracy:.4f} of the mean of the weights at {count} "
             f"validation{'' if count == 1 else 's'}, steps {first} to {self.step}"
         )
 

@@ -129,10 +129,10 @@ class TrainSettings(Settings):
     )
     select: Literal["accuracy", "loss", "last", "average"] = Field(
         "accuracy",
-        description="Which weights become the predictor: of the best validation accuracy, the earliest "
-        "of equals; of the least validation loss, the latest of equals; those after the last update; the "
-        "mean of those at the validations in the second half of the updates after the warm steps. With "
-        "the last two all --steps are made.",
+        description="Which weights become the predictor: of the best validation accuracy (of relations "
+        "macro-F1), the earliest of equals; of the least validation loss, the latest of equals; those after "
+        "the last update; the mean of those at the validations in the second half of the updates after the "
+        "warm steps. With the last two all --steps are made.",
     )
     weight: float | None = Field(
         None,

@@ -187,7 +187,7 @@ class _Run:
             brackets=self._brackets(data, predictor),
             self_train=settings.mode == "self-train",
             scores=settings.needs_scores,
-            corpus=len(data.candidates or ()), notify=notify,
+            corpus=len(data.candidates or ()), figure=self.task.evaluation.figure, notify=notify,
             warn=warn if self.group.first else lambda text: None,
         )  # fmt: skip
         rule = self._rule()
@@ -441,7 +441,7 @@ class _Run:
         log, settings = learner.log, self.settings
         say(
             f"{self.system}, |L| = {settings.labelled}, seed {settings.seed}: "
-            f"{learner.selection.describe()} of {learner.step}; "
+            f"{learner.selection.describe(self.task.evaluation.figure)} of {learner.step}; "
             f"accepted {log.accepted:,} of {log.seen:,} candidates seen"
         )
         if log.seen and learner.selection.step <= settings.warm_steps:

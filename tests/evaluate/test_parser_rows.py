@@ -1,7 +1,8 @@
 """Parsers as rows: alone and beside every predictor, parsed once, at the annotation of both."""
 
 import shutil
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from nltk.tree import Tree
 from tiny import build, ingested, settings
 
 from benchmarks import outcomes
+from pipeline.core import console
 from pipeline.core.annotation import as_json, joined, unknown
 from pipeline.core.cards.evaluation import Combined
 from pipeline.core.documents import read_json
@@ -54,9 +56,15 @@ class Knowing:
         number = number_of(sentence.words, self.sentences)
         return ("no tree", "nothing", "wrong", "right", "right")[number % 5]
 
-    def outcomes(self, texts: Sequence[Sequence[str]], tags: object) -> list[Parsed]:  # noqa: D102
+    def outcomes(  # noqa: D102
+        self,
+        texts: Sequence[Sequence[str]],
+        tags: object,
+        on_batch: Callable[[int, int], None] = lambda sentences, words: None,
+    ) -> list[Parsed]:
         del tags
         self.asked += len(texts)
+        on_batch(len(texts), sum(map(len, texts)))
         return [self._parsed(self.sentences[number_of(words, self.sentences)]) for words in texts]
 
     def _parsed(self, sentence: Sentence) -> Parsed:
@@ -267,6 +275,33 @@ def test_sentences_are_parsed_once(
     run(corpus, parser=[])
     names = {path.stem for path in (corpus / "evaluation").glob("*/*")}
     assert names == {"baseline-40-0", "no-filter-40-0"}
+
+
+def test_loading_and_parsing_are_shown(
+    corpus: Path,
+    knowing: Knowing,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A parser that takes long to load says so meanwhile; then it is told how many words are parsed."""
+    spoken, tell = threading.Event(), console.tell
+
+    def telling(text: str) -> None:
+        tell(text)
+        if "load parser corpus" in text:
+            spoken.set()
+
+    def slow(folder: Path) -> Knowing:
+        assert spoken.wait(60), folder
+        return knowing
+
+    monkeypatch.setattr(console, "_EVERY", 0.1)
+    monkeypatch.setattr(console, "tell", telling)
+    monkeypatch.setattr(parser_rows, "corpus_parser", slow)
+    run(corpus)
+    words = sum(len(s.words) for s in knowing.sentences if s.split == "test")
+    shown = capsys.readouterr().err
+    assert f"[parser corpus, 30 sentences by words] {words}/{words}" in shown
 
 
 def test_a_named_parser_goes_with_the_runs_of_its_draw(

@@ -244,6 +244,22 @@ def test_a_worker_without_worker_0_stops_unless_all_is_done(
         work(made)
 
 
+def test_what_is_left_goes_by_words_where_these_take_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half of the sentences with four fifths of the words in 100 s: a fifth is left, not a half."""
+    clock = [0.0]
+    monkeypatch.setattr("pipeline.executor.display.time.monotonic", lambda: clock[0])
+    for tokens, left in ((1_250, 25.0), (None, 100.0)):
+        display = Dashboard("harvest", "sentences", 100, 0, tokens)
+        begun = clock[0]
+        clock[0] += 100.0
+        display.show(Progress(50, 50, 1_000, 0, 0, [None]))
+        assert display.left() == pytest.approx(left), begun
+    # What a lost worker had read is read again: nothing is left, and never less.
+    display = Dashboard("harvest", "sentences", 100, 0, 900)
+    display.show(Progress(99, 99, 1_000, 0, 0, [None]))
+    assert display.left() == 0
+
+
 def test_progress_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rates and the time left are of this run; items of earlier runs only count as done."""
     clock = [0.0]

@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 import yaml
+from confused import build as build_confused
 from project_copy import project_in
 
-from pipeline.core.errors import SettingsError
+from pipeline.core.errors import InputError, SettingsError
 from pipeline.core.files import write_json
 from pipeline.core.parquet import write_rows
 from pipeline.core.schema import SENTENCES, sentence_row
@@ -17,10 +18,19 @@ from pipeline.experiments.durations import ALIKE, MEASURED, Duration, Durations
 from pipeline.experiments.parallel import makespan
 from pipeline.experiments.plan import estimates
 from pipeline.experiments.plan.command import run
-from pipeline.experiments.plan.estimates import TrainingSpeed, probe_generation, probe_training
+from pipeline.experiments.plan.estimates import (
+    PROBE,
+    Estimates,
+    TrainingSpeed,
+    probe_generation,
+    probe_synthesis,
+    probe_training,
+)
 from pipeline.experiments.plan.settings import PlanSettings
 from pipeline.generate.settings import GenerateSettings
+from pipeline.models.writers import asking
 from pipeline.sources import dry_run
+from pipeline.tasks.relations.synthesize.settings import SynthesizeSettings
 from pipeline.train.settings import TrainSettings
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -79,6 +89,29 @@ def test_times_are_measured_or_alike(tmp_path: Path) -> None:
     known.record([(report, 8.0, 1.0)], [])
     assert known.known(report, runs=3) == Duration(24.0, MEASURED)
     assert known.known(report) == Duration(8.0, MEASURED)
+
+
+def test_times_of_one_writer_are_not_anothers(tmp_path: Path) -> None:
+    """A language model writes for hours what explicit pairs give in seconds; its name counts, too."""
+    named = {
+        "explicit": {"writer": "attested"}, "unfiltered": {"writer": "attested", "filter": "none"},
+        "small": {"writer": "local", "model": "small"}, "large": {"writer": "local", "model": "large"},
+    }  # fmt: skip
+
+    def synthesis(name: str, seed: int = 0) -> Cell:
+        command = f"conjoin synthesize data/x --named {name} --seed {seed} --params params.yaml"
+        return Cell(f"synthesize@x-{name}-{seed}", command, frozenset(), ("synthesize.x",))
+
+    known = Durations({"syntheses": named, "synthesize": {"x": {}}}, tmp_path / "times.json")
+    known.record([(synthesis("explicit"), 2.0, 1.0), (synthesis("small"), 900.0, 1.0)], [])
+    assert known.known(synthesis("explicit")) == Duration(2.0, MEASURED)
+    assert known.known(synthesis("unfiltered", 1)) == Duration(2.0, ALIKE)
+    assert known.known(synthesis("small", 1)) == Duration(900.0, ALIKE)
+    assert known.known(synthesis("large")) is None
+    flags = cell(
+        "by-hand", command="conjoin synthesize data/x --run r --writer local --model small"
+    )
+    assert known._kind(flags.command) == known._kind(synthesis("small").command)
 
 
 def test_times_of_other_grids_are_kept(tmp_path: Path) -> None:
@@ -143,6 +176,43 @@ def test_probes_run_the_real_thing(corpus: Path, monkeypatch: pytest.MonkeyPatch
     assert 0.5 * weights < speed.weights < 2 * weights
 
 
+def test_synthesis_is_estimated_by_its_first_sources(
+    tmp_path: Path, tiny_bert: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The real thing on some of all; nothing is written, and nobody behind an address is asked."""
+    monkeypatch.setattr(estimates, "_ENOUGH", 0.0)
+    corpus = build_confused(tmp_path / "toy", tiny_bert)
+    before = sorted(corpus.rglob("*"))
+    given: dict[str, Any] = {"corpus": corpus, "run": "runs/baseline/24/seed-{seed}", "k": 2}
+    tried, sources = probe_synthesis(SynthesizeSettings(**given))
+    assert 0 < tried.items <= sources <= 90
+    assert min(tried.seconds, tried.size) > 0
+    usual = f"conjoin synthesize {corpus} --k 2 --seed {{}} --run "
+    known = usual + "runs/baseline/24/seed-{{seed}} --out " + str(corpus / "candidates/p/seed-{}")
+    commands = (known.format(0, 0), known.format(1, 1), usual.format(0) + "runs/none")
+    cells = [cell(f"synthesize@{n}", command=command) for n, command in enumerate(commands)]
+    found = Estimates(cells, Durations({}, tmp_path / "times.json"), probing=True)
+    first, second, none = map(found.time, cells)
+    assert first
+    assert first.seconds > 0
+    assert (first, first.source) == (second, PROBE)
+    assert none is None
+    (why,) = found.obstacles
+    assert "name a run that `conjoin train` finished" in why
+    there = found.candidates(corpus / "candidates/p/seed-0")
+    assert (there.value, there.source) == (sources, "explicit pairs of what the run confuses")
+    assert (found.shards_size(found.synthesis[cells[0]]).value or 0) > 0
+
+    def asked(*_: Any, **__: Any) -> None:
+        raise AssertionError("it was asked")
+
+    monkeypatch.setattr(asking, "ServedWriter", asked)
+    served = {"writer": "served", "served": "http://127.0.0.1:1", "model": "gpt"}
+    with pytest.raises(InputError, match="behind an address, which no plan asks"):
+        probe_synthesis(SynthesizeSettings(**given, **served))
+    assert sorted(corpus.rglob("*")) == before
+
+
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The project's own dvc.yaml and params.yaml, without data."""
@@ -192,6 +262,11 @@ def test_before_anything_is_there_it_says_what_is_not_known(
     assert "time on" not in shown  # of nothing is it known
     assert "105 cells have no estimate" in shown
     assert "not to be run yet: data/raw/genia/text: no raw text for the language models" in shown
+    run(PlanSettings(experiment="relations-world", jobs=2))
+    shown = capsys.readouterr().out
+    table = rows(shown)
+    assert table["synthesize"][3:] == ["unknown", "unknown", "unknown"]
+    assert table["oracle-pairs (world-relations)"][-1] == "what the run confuses is not known yet"
 
 
 def test_sizes_and_durations_are_said_in_words() -> None:

@@ -25,7 +25,7 @@ from pipeline.core.parquet import read_rows
 from pipeline.core.schema import REJECTS, read_candidates
 from pipeline.core.types import Candidate, Reject, Sentence
 from pipeline.harvest import natural_text
-from pipeline.harvest.natural_text import rows_of
+from pipeline.harvest.natural_text import NaturalTextSource, rows_of
 from pipeline.harvest.settings import HarvestSettings
 from pipeline.harvest.stage import default_out, run
 from pipeline.parsing import making
@@ -34,6 +34,7 @@ from pipeline.parsing.levels import TOO_DEEP
 from pipeline.parsing.parser import Parsed, load_parser
 from pipeline.preparse import stage as preparse
 from pipeline.preparse.settings import PreparseSettings
+from pipeline.sources.protocol import WordedSource
 from pipeline.text.coordinations import UNBALANCED, UNWORDED
 from pipeline.text.natural import join_words
 from pipeline.text.trees import escape, parse_tree
@@ -427,6 +428,17 @@ def test_input_that_is_missing_is_one_line(
     with pytest.raises(InputError, match=r"coordinator is left \(12 sentences with"):
         run(settings(harvested.with_ready_parser(few)))
     assert PARSERS_FOLDER not in {p.name for p in few.iterdir()}
+
+
+def test_what_a_unit_takes_is_told_by_its_words(corpus: Path) -> None:
+    """A parser takes as long for a sentence of forty words as for four of ten, in batches of the run's."""
+    source = NaturalTextSource(settings(corpus, unit=7, batch_size=3))
+    assert isinstance(source, WordedSource)
+    assert source.at_once == 3
+    units = [source.items(unit)[0] for unit in range(len(source.sizes))]
+    assert len(units) > 1
+    assert [sum(len(s.words) for s in unit) for unit in units] == list(source.words)
+    assert list(map(source.words_of, units)) == list(source.words)
 
 
 def test_any_number_of_workers_writes_the_same_folder(

@@ -73,7 +73,7 @@ def test_rules_by_hand(name: str, step: int, weight: float) -> None:
     assert rule.weights["w"].tolist() == [weight]
     assert rule.weights["w"].dtype == torch.float32
     assert rule.weights["count"].tolist() == [step]
-    assert str(step) in rule.describe()
+    assert str(step) in rule.describe("accuracy")
 
 
 @pytest.mark.parametrize(

@@ -459,7 +459,7 @@ def parsed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, list[
         "(S (XX the) (NP (NP (XX man)) (, ,) (NP (XX girl)) (CC and) (NP (XX dog))) (VP (XX saw)))"
     )
 
-    def outcomes(texts: list[tuple[str, ...]], tags: object) -> list[Parsed]:
+    def outcomes(texts: list[tuple[str, ...]], tags: object, on_batch: object) -> list[Parsed]:
         assert tags is None
         asked.append(len(texts))
         trees = [Tree.fromstring(found) if "girl" in words else None for words in texts]

@@ -97,7 +97,8 @@ class SourceFacts(TypedDict):
     corpus: str
     reader: NotRequired[str | None]
     license: str
-    sentences: CountOf
+    sentences: NotRequired[CountOf]
+    pairs: NotRequired[CountOf]
     sha256: str
     trees: NotRequired[TreesFacts | None]
     named_trees: NotRequired[dict[str, TreesFacts]]
@@ -187,10 +188,12 @@ class ReleasedRun(GenerationRun):
 class ReleaseManifest(CandidatesHistory):
     """``manifest.json`` of a release, which ``release`` and ``rehydrate`` write.
 
-    A stand-off one has ``full_digests``, of what ``rehydrate`` makes of it; ``trees`` is of one with trees.
+    A stand-off one has ``full_digests``, of what ``rehydrate`` makes of it; ``trees`` is of one with trees,
+    ``task`` of one of another task than coordination.
     """
 
     conjoin: str
+    task: NotRequired[str]
     format: int
     name: str
     version: str

@@ -111,11 +111,11 @@ def _tell_candidates(estimates: Estimates) -> None:
 
 def _tell_disk(todo: Sequence[Cell], estimates: Estimates, jobs: int) -> None:
     trained = [cell for cell in todo if cell.stage == "train"]
-    generated = [cell for cell in todo if cell.stage == "generate"]
+    made = estimates.generation | estimates.synthesis
     rows = []
     total = 0.0
     runs = [estimates.run_size(estimates.training[cell]) for cell in trained]
-    shards = [estimates.shards_size(estimates.generation[cell]) for cell in generated]
+    shards = [estimates.shards_size(made[cell]) for cell in todo if cell in made]
     for what, figures in (("runs", runs), ("candidates", shards)):
         if not figures:
             continue

@@ -1,7 +1,7 @@
 """Estimates of what the cells of a grid take and leave behind, each with where it comes from.
 
-Where nothing was measured before, ``probe_training`` and ``probe_generation`` time the real code at the
-real shape for a few seconds.
+Where nothing was measured before, ``probe_training``, ``probe_generation`` and ``probe_synthesis`` time the
+real code at the real shape for a few seconds.
 """
 
 import time
@@ -31,6 +31,9 @@ from pipeline.ingest.draws import draw, drawable
 from pipeline.sources.dry_run import Probe, probe_source
 from pipeline.tasks.known import task_of
 from pipeline.tasks.protocol import Task
+from pipeline.tasks.relations.synthesize.confused import confused
+from pipeline.tasks.relations.synthesize.settings import SynthesizeSettings
+from pipeline.tasks.relations.synthesize.stage import source_of as pairs_of
 from pipeline.train.data import fresh_model
 from pipeline.train.distributed import ProcessGroup
 from pipeline.train.optimizer import Optimizer, Schedule
@@ -160,6 +163,24 @@ def probe_generation(settings: GenerateSettings) -> tuple[Probe, int]:
     return tried, sum(source.sizes)
 
 
+def probe_synthesis(settings: SynthesizeSettings) -> tuple[Probe, int]:
+    """Time the first sources of a run; returns the probe and how many sources there are.
+
+    Raises:
+        ConjoinError: the run whose errors are looked for is not there, or confuses nothing; of the writer.
+        InputError: a language model behind an address would be asked; or L has no pair to write for.
+    """
+    if settings.writer == "served":
+        raise InputError(
+            f"{settings.model} is behind an address, which no plan asks", path=settings.corpus
+        )
+    source = pairs_of(settings, confused(settings))
+    tried = probe_source(source, range(len(source.sizes)), best_device(), _ENOUGH)
+    if tried is None:
+        raise InputError("L has no pair of a confused relation", path=settings.corpus)
+    return tried, sum(source.sizes)
+
+
 def _seconds(work: Callable[[int], object]) -> float:
     """Mean seconds of a call, after two that warm the caches."""
     for n in range(2):
@@ -208,6 +229,7 @@ class Estimates:
         self._durations, self._probing = durations, probing
         self.training = _settings(cells, TrainSettings)
         self.generation = _settings(cells, GenerateSettings)
+        self.synthesis = _settings(cells, SynthesizeSettings)
         self._harvests = _settings(cells, HarvestSettings)
         self._evaluation = _settings(cells, EvaluateSettings)
         self._tried: dict[str, Any] = {}
@@ -225,6 +247,9 @@ class Estimates:
         elif of := self.generation.get(cell):
             if tried := self._generated(of):
                 seconds = tried[1] * tried[0].seconds / tried[0].items / of.processes
+        elif written := self.synthesis.get(cell):
+            if tried := self._written(written):
+                seconds = tried[1] * tried[0].seconds / tried[0].items / written.processes
         elif (about := self._evaluation.get(cell)) and self.training:
             like = next((s for s in self.training.values() if s.corpus == about.corpus), None)
             split = ingest_card(about.corpus).get("splits", {}).get(about.split, {})
@@ -242,16 +267,14 @@ class Estimates:
         return len(there | {_out(s) for s in self.training.values() if s.corpus == corpus})
 
     def candidates(self, folder: Path) -> Figure:
-        """Candidates in a folder of generation, or the pairs they would come from."""
+        """Candidates in a folder, or the pairs they would come from."""
         if (folder / MANIFEST).is_file():
             shards = read_json(folder / MANIFEST, CandidatesManifest, needs=["shards"])["shards"]
             rows = [s["rows"] for s in shards if s["file"].startswith("candidates-")]
             return Figure(sum(rows), "generated")
         settings = next((s for s in self.generation.values() if s.out == folder), None)
-        if any(harvest.out == folder for harvest in self._harvests.values()):
-            return Figure(None, "harvested from text that is not parsed yet")
         if settings is None:
-            return Figure(None, "no stage of this grid makes them")
+            return self._not_generated(folder)
         try:
             return Figure(sum(source_of(settings).sizes), "pairs, by the trees")
         except ConjoinError:
@@ -278,15 +301,33 @@ class Estimates:
         run = self.run_size(settings)
         return Figure(run.value and _STATES * kept * run.value, f"{run.source} × {_STATES * kept}")
 
-    def shards_size(self, settings: GenerateSettings) -> Figure:
+    def _not_generated(self, folder: Path) -> Figure:
+        """Candidates that another stage than ``generate`` makes; of new argument pairs at most so many."""
+        if any(harvest.out == folder for harvest in self._harvests.values()):
+            return Figure(None, "harvested from text that is not parsed yet")
+        settings = next((s for s in self.synthesis.values() if s.out == folder), None)
+        if settings is None:
+            return Figure(None, "no stage of this grid makes them")
+        tried = self._written(settings)
+        if tried is None:
+            return Figure(None, "what the run confuses is not known yet")
+        if settings.writer == "attested":
+            return Figure(tried[1], "explicit pairs of what the run confuses")
+        return Figure(None, f"lists for {tried[1]:,} pairs of L")
+
+    def shards_size(self, settings: GenerateSettings | SynthesizeSettings) -> Figure:
         """Bytes of a folder of candidates and rejects."""
         out = settings.out
         done = list(out.parent.glob(f"seed-*/{MANIFEST}")) if out else []
         if done:
             return Figure(sum(_bytes(p.parent) for p in done) / len(done), "shards there")
-        if tried := self._generated(settings):
+        if isinstance(settings, SynthesizeSettings):
+            tried, lacking = self._written(settings), "no run to look for errors in yet"
+        else:
+            tried, lacking = self._generated(settings), "no trees or no language model yet"
+        if tried:
             return Figure(tried[0].size / tried[0].items * tried[1], "probe (candidates)")
-        return Figure(None, "no trees or no language model yet")
+        return Figure(None, lacking)
 
     def _speed(self, settings: TrainSettings) -> TrainingSpeed | None:
         names = {"corpus", "encoder", "n_batch", "k", "mlp_hidden", "mixed_precision", "threads"}
@@ -297,6 +338,10 @@ class Estimates:
     def _generated(self, settings: GenerateSettings) -> tuple[Probe, int] | None:
         key = f"generate {settings.model_dump(exclude={'seed', 'out'})}"
         return self._try(key, lambda: probe_generation(settings))
+
+    def _written(self, settings: SynthesizeSettings) -> tuple[Probe, int] | None:
+        key = f"synthesize {settings.model_dump(exclude={'seed', 'out'})}"
+        return self._try(key, lambda: probe_synthesis(settings))
 
     def _try(self, key: str, measure: Callable[[], _T]) -> _T | None:
         """A probe's result, made once; None where something that it needs is not there yet."""

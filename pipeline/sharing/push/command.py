@@ -14,6 +14,7 @@ from pipeline.corpus.licences import combined, terms
 from pipeline.corpus.rows import STAND_OFF, STAND_OFF_REJECTS
 from pipeline.corpus.validity.checks import require_valid
 from pipeline.release.package import checked_files
+from pipeline.release.pairs.rows import are_pairs, require_valid_pairs
 from pipeline.sharing.push.settings import PushSettings
 
 _STALE = ["data/*", "rejected/*", "provenance/*"]
@@ -73,7 +74,10 @@ def _require_rows(shards: Shards, manifest: Mapping[str, Any], files: Sequence[P
                 "it was rebuilt with its source's text: push the stand-off release it came from"
             )
         require_permission(licenses, shards.place, remedy=lambda _: remedy)
-    require_valid(shards, distinct=True)
+    if are_pairs(shards):
+        require_valid_pairs(shards)
+    else:
+        require_valid(shards, distinct=True)
 
 
 def _require_no_text(shards: Shards) -> None:

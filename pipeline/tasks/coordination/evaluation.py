@@ -30,6 +30,7 @@ class CoordinationEvaluation(Evaluation[Instance]):
     """See ``tasks.protocol.Evaluation``; an instance is an evaluable coordination."""
 
     title = "Accuracy (%) of the outer boundary"
+    figure = "accuracy"
     schema = PREDICTIONS
     columns = (*CATEGORIES, "overall")
 

@@ -26,6 +26,7 @@ class RelationEvaluation(Evaluation[Pair]):
     """See ``tasks.protocol.Evaluation``; an instance is an implicit pair with the senses that models tell."""
 
     title = "F1 (%) of senses, overall: the mean over senses (macro-F1)"
+    figure = "macro-F1"
     schema = pa.schema(
         [
             pa.field("pair_id", pa.string(), nullable=False),

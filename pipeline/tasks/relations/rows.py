@@ -1,4 +1,4 @@
-"""Rows of synthetic pairs: as ``synthesize`` writes them, and what training reads of them."""
+"""What training reads of rows of synthetic pairs."""
 
 from collections.abc import Mapping
 from hashlib import blake2b
@@ -9,29 +9,12 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from pipeline.core.errors import InputError
+from pipeline.core.pairs import SYNTHETIC
 from pipeline.core.words import is_without_control
 from pipeline.tasks.protocol import Drawn
 from pipeline.tasks.relations.examples import PairExample
 
 _READ = ("candidate_id", "sentence_id", "label", "arg1", "arg2")
-
-SYNTHETIC = pa.schema(
-    [
-        *(pa.field(name, pa.string(), nullable=False) for name in _READ),
-        pa.field("confused", pa.string()),
-        pa.field("writer", pa.string(), nullable=False),
-        pa.field("prompt", pa.string()),
-        pa.field("completion", pa.string()),
-        pa.field("verdict", pa.string()),
-        pa.field("score", pa.float32()),
-        pa.field("license", pa.string(), nullable=False),
-    ]
-)
-"""Columns of ``candidates-*.parquet``: ``sentence_id`` is the id of the pair that it was made of, ``label``
-the sense that it was written for (R_true), ``confused`` what that is taken for (R_pred); ``prompt`` is a
-digest."""
-
-SYNTHETIC_REJECTS = SYNTHETIC.append(pa.field("reason", pa.string(), nullable=False))
 
 
 class RelationRows:

@@ -12,11 +12,10 @@ from pipeline.core.annotation import as_json
 from pipeline.core.corpora import RELATIONS
 from pipeline.core.corpus_folder import RELATIONS_FILE, ingest_output
 from pipeline.core.files import FileFacts, sha256_of, write_json
-from pipeline.core.pairs import IMPLICIT, Pair, write_pairs
+from pipeline.core.pairs import IMPLICIT, SYNTHETIC, Pair, write_pairs
 from pipeline.core.parquet import MANIFEST, write_rows
 from pipeline.models.tokenizers import train_wordpiece
 from pipeline.tasks.relations.pairs import part_of_pairs
-from pipeline.tasks.relations.rows import SYNTHETIC
 from pipeline.train.settings import TrainSettings
 
 SENSES = ("expansion.conjunction", "contingency.cause", "comparison.contrast")

@@ -45,12 +45,18 @@ def model(built: Path) -> RelationModel:
     return RelationModel.create(str(built / "models/bert"), pairwise.SENSES, seed=1).eval()
 
 
-def test_it_learns_filters_and_is_evaluated(tmp_path: Path) -> None:
+def test_it_learns_filters_and_is_evaluated(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Baseline, no-filter and filter through the seam; figures by sense, with documents resampled."""
     corpus = pairwise.build(tmp_path / "small")
     for mode in ("baseline", "no-filter", "filter"):
         weight = None if mode == "baseline" else 0.5
         train.run(pairwise.settings(corpus, mode=mode, weight=weight, warm_up=0.1))
+        # What is measured is called by its name.
+        said = " ".join(capsys.readouterr().out.split())
+        assert "best validation macro-F1 0." in said
+        assert "accuracy" not in said
     scored = pq.read_table(corpus / "runs/filter/36/seed-0/scored.parquet").to_pylist()
     assert {"sense", "probability", "accepted", "label"} <= set(scored[0])
     assert {row["sense"] for row in scored} == {C}
@@ -92,6 +98,9 @@ def _is_reported(corpus: Path) -> None:
     assert "Gain" in columns
     assert "36 labelled pairs" in text
     assert "strict macro-F1" in text
+    page = (corpus / "report/report.html").read_text()
+    assert "validation macro-F1 over" in page
+    assert "validation accuracy" not in page
     for word in (
         "boundar",
         "coordinat",

@@ -1,6 +1,7 @@
 """`conjoin synthesize`: explicit pairs, language models and the world write for what a run confuses."""
 
 import os
+import shutil
 import signal
 from collections import Counter
 from collections.abc import Callable, Generator, Sequence
@@ -24,6 +25,8 @@ from pipeline.corpus.checked import open_candidates
 from pipeline.models.writers import asking
 from pipeline.models.writers.kept import KeptAnswers
 from pipeline.models.writers.protocol import Prompt, Sampling, WrittenAnswer, question_of
+from pipeline.sources import dry_run
+from pipeline.sources.dry_run import Probe, probe
 from pipeline.tasks.relations.examples import example_of
 from pipeline.tasks.relations.model import RelationModel
 from pipeline.tasks.relations.synthesize.attested import without_its_marks
@@ -280,6 +283,24 @@ def test_without_a_filter_nobody_is_asked(corpus: Path, canned: Canned) -> None:
     assert not any(row["verdict"] in row["confused"].split(", ") for row in less)
 
 
+def test_a_forecast_asks_for_few_answers(
+    corpus: Path,
+    canned: Canned,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """One, and then others, none twice: what was answered is not asked again."""
+
+    def soon(work: Any, items: Any, enough: float, **given: Any) -> Probe:
+        return probe(work, items, 0 * enough, **given)
+
+    monkeypatch.setattr(dry_run, "probe", soon)
+    run(served(corpus, filter="none", dry_run=True))
+    assert len(canned.asked) == 3
+    assert "sources/s a process (2 tried in" in capsys.readouterr().out
+    assert not (corpus / "candidates/new/manifest.json").exists()
+
+
 def test_a_replay_makes_the_same_files(corpus: Path, canned: Canned, tmp_path: Path) -> None:
     """From the folder, or from a file with the model's name; what was never asked is said."""
     run(served(corpus))
@@ -451,6 +472,30 @@ def test_bad_input_is_one_line(corpus: Path, given: dict[str, str], what: str) -
     """Which says what is wrong and what to do."""
     with pytest.raises(ConjoinError, match=what):
         run(settings(corpus, **given))
+
+
+def test_a_run_of_another_corpus_is_said_to_be_one(corpus: Path, tmp_path: Path) -> None:
+    """The remedy is a run of this one: `synthesize` has no --labelled."""
+    card = corpus / "runs/baseline/24/seed-0/run.json"
+    away = tmp_path / "away"
+    shutil.copytree(card.parent, away)
+    part = {
+        "corpus": "small",
+        "part": "labelled",
+        "draw": "24/seed-0",
+        "sentences": 24,
+        "pairs": 24,
+    }
+    write_json(away / "run.json", read_json(card) | {"annotation": [part]})
+    remedy = r"name a run of toy with --run; there are: runs/baseline/24/seed-0"
+    with pytest.raises(InputError, match=f"a run of small, and .* wanted of toy; {remedy}"):
+        run(settings(corpus, run=away))
+    write_json(away / "run.json", read_json(card) | {"labelled": 36, "draw": "36"})
+    with pytest.raises(InputError, match=f"draw of L, 36/seed-0, is none of toy; {remedy}"):
+        run(settings(corpus, run=away))
+    card.unlink()
+    with pytest.raises(InputError, match=r"none yet: `conjoin train .*toy`"):
+        run(settings(corpus, run=away))
 
 
 def test_completions_whose_links_lead_in_a_circle(corpus: Path, tmp_path: Path) -> None:

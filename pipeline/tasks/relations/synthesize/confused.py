@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pipeline.core.annotation import Annotation, place_name, recorded
+from pipeline.core.annotation import LABELLED, VALIDATION, Annotation, place_name, recorded
 from pipeline.core.cards.runs import RunCard
 from pipeline.core.console import table
-from pipeline.core.corpus_folder import RELATIONS_FILE, draw_file, task_name
+from pipeline.core.corpus_folder import RELATIONS_FILE, corpus_name, draw_file, task_name
 from pipeline.core.device import best_device
 from pipeline.core.documents import read_json
+from pipeline.core.draws import draw_name
 from pipeline.core.errors import InputError
 from pipeline.core.files import sha256_of
 from pipeline.executor.launch import threads_of_torch
@@ -27,6 +28,7 @@ from pipeline.tasks.relations.synthesize.settings import SynthesizeSettings
 from pipeline.tasks.relations.task import RelationTask
 
 _PREDICTOR = "predictor"
+_SHOWN = 3  # runs that a remedy names
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,8 @@ def confused(settings: SynthesizeSettings) -> Confused:
     """Load a run's model and try it on the validation pairs.
 
     Raises:
-        InputError: there is no such run or draw, the corpus is of another task, or no confusion is large.
+        InputError: there is no such run, or it is of another corpus or draw; the corpus is of another
+            task; or no confusion is large.
         ModelError: the model is damaged.
     """
     task, folder = RelationTask(), settings.run_folder
@@ -101,6 +104,7 @@ def confused(settings: SynthesizeSettings) -> Confused:
         folder / "run.json", RunCard, remedy="name a run that `conjoin train` finished, with --run"
     )
     draw = str(card.get("draw", card["labelled"]))
+    _require_run_of(settings.corpus, folder, card, draw)
     labelled, validation = task.draw(settings.corpus, card["seed"], draw)
     predictor = task.load(folder / _PREDICTOR)
     with threads_of_torch(settings.threads):
@@ -113,6 +117,27 @@ def confused(settings: SynthesizeSettings) -> Confused:
             path=folder, remedy="say a smaller --least-errors, or name another --run",
         )  # fmt: skip
     return Confused(folder, card, predictor, cells, draw, labelled, validation)
+
+
+def _require_run_of(corpus: Path, folder: Path, card: RunCard, draw: str) -> None:
+    """Check that a run learned from a draw of L of a corpus.
+
+    Raises:
+        InputError: it is another corpus's, as its record says, or the draw is not there.
+    """
+    own, record = corpus_name(corpus), recorded(card, place_name(folder))
+    others = {part.corpus for part in record if part.part in (LABELLED, VALIDATION)}
+    if others and own not in others:
+        fault = f"a run of {' and '.join(sorted(others))}, and new pairs are wanted of {own}"
+    elif not (corpus / draw_file(card["seed"], draw)).is_file():
+        fault = f"its draw of L, {draw_name(card['seed'], draw)}, is none of {own}"
+    else:
+        return
+    there = [path.parent.relative_to(corpus) for path in corpus.glob("runs/*/*/seed-*/run.json")]
+    named = ", ".join(map(str, sorted(there)[:_SHOWN])) or f"none yet: `conjoin train {corpus}`"
+    raise InputError(
+        fault, path=folder, remedy=f"name a run of {own} with --run; there are: {named}"
+    )
 
 
 def said_by(predictor: RelationModel, pairs: Sequence[Pair]) -> list[str | None]:

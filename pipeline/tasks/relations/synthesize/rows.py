@@ -7,8 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from pipeline.core.corpus_folder import RELATIONS_FILE
-from pipeline.core.files import digest_of
-from pipeline.tasks.relations.rows import SYNTHETIC, SYNTHETIC_REJECTS
+from pipeline.core.pairs import SYNTHETIC, SYNTHETIC_REJECTS, synthetic_id
 
 ALSO_ANNOTATED = "annotated with the other relation, too"
 ARGUMENTS_OF_VALIDATION = "its arguments are those of a validation pair"
@@ -43,7 +42,7 @@ class Synthetic:
     @property
     def candidate_id(self) -> str:
         """A hash of the content, 24 hex digits."""
-        return digest_of([self.sentence_id, self.label, self.arg1, self.arg2])[:24]
+        return synthetic_id(self.sentence_id, self.label, self.arg1, self.arg2)
 
 
 class SyntheticFiles:

@@ -1,0 +1,1 @@
+"""Releases of new argument pairs, which ``synthesize`` made."""
