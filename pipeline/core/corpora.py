@@ -166,11 +166,10 @@ _ALL = (
         remark="of GUM's documents by genre, as for gum; of wsj_*: LDC-User-Agreement; name others with "
         "--license, or by document with --licenses",
         notice=SourceNotice(
-            "discourse relations in the form of the Penn Discourse Treebank 3, as GDTB has them, the "
-            "relations of GUM (Liu et al., 2024)",
-            "https://gucorpling.org/gum/",
-            "Annotation of GDTB: (c) Amir Zeldes and the annotators of GUM, under CC BY 4.0. Texts: of their "
-            "authors, each under the licence that its row names.",
+            "discourse relations in the form of the Penn Discourse Treebank 3",
+            attribution="If they are those of GUM, GDTB (Liu et al., 2024, https://gucorpling.org/gum/): "
+            "annotation (c) Amir Zeldes and the annotators of GUM, under CC BY 4.0. Texts: of their authors, "
+            "each under the licence that its row names.",
         ),
         by_document=True,
         task=RELATIONS,

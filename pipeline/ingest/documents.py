@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
+from unicodedata import normalize
 
 from pipeline.core.errors import InputError
 
@@ -30,7 +31,9 @@ class Document:
         parts = PurePosixPath(self.path).parts
         # A folder given as the source, or the one above it, has the same paths but for their beginnings.
         tails = ("/".join(parts[first:]) for first in range(len(parts)))
-        return any(fnmatchcase(text, pattern) for text in (self.name, *tails))
+        # ü is one character, or u with a mark: as the file's system has it, or whoever typed the pattern.
+        wanted = normalize("NFC", pattern)
+        return any(fnmatchcase(normalize("NFC", text), wanted) for text in (self.name, *tails))
 
 
 def name_documents(paths: Sequence[str], source: object) -> list[str]:

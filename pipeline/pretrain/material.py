@@ -19,6 +19,7 @@ from pipeline.core.claims import atomic_folder
 from pipeline.core.console import in_one_piece, say, table
 from pipeline.core.corpus_folder import (
     COORDINATED_FOLDER,
+    RELATIONS_FILE,
     SENTENCES_FILE,
     TEXT_FILE,
     require_ingested,
@@ -144,7 +145,12 @@ def say_overlap(material: PretrainingMaterial, settings: PretrainSettings) -> No
     """Says how many raw sentences hold a dev or test sentence, and what was done about it."""
     found = material.overlap
     if found is None:
-        say("no sentences.parquet: raw text was not held against a dev or test split")
+        own = (
+            "of training pairs"
+            if (settings.corpus / RELATIONS_FILE).is_file()
+            else "without a split"
+        )
+        say(f"raw text was not held against dev or test: the corpus's own is {own}")
         return
     drop = settings.held_out == "drop"
     what = "left out" if drop else "counted, and kept as --held-out count asks"

@@ -1,8 +1,9 @@
 """Relations in the PDTB's form: what is kept of a line, GDTB's counts, and what is wrong with bad ones."""
 
 import tarfile
+import unicodedata
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +64,85 @@ def ingest(source: Path, out: Path, **given: Any) -> list[Pair]:
     usual = {"reader": "pdtb", "name": "small", "source": source, "out": out, "least": 1}
     run(IngestSettings.build(usual | given, None))
     return list(read_pairs(out, kinds=None))
+
+
+GERMAN = (
+    "Müllers blieben früher zu Hause. Die Großmutter war krank. Äpfel sind überall günstig. "
+    "Süßkirschen kosten das Doppelte. Grüne Bänke stehen in Köln. Weiße Schwäne schwimmen.\n"
+)
+
+
+def german(
+    folder: Path, by: Callable[[str], int] = len, suffixes: tuple[str, str] = ("", "")
+) -> Path:
+    """Ten documents of three pairs, with the ranges that ``by`` counts, and umlauts in their names, too."""
+    parts = [part.strip() for part in GERMAN.split(".") if part.strip()]
+
+    def place(part: str) -> str:
+        start = GERMAN.index(part)
+        return f"{by(GERMAN[:start])}..{by(GERMAN[: start + len(part)])}"
+
+    senses = ("Contingency.Cause.Reason", "Comparison.Contrast", "Expansion.Conjunction")
+    lines = [
+        pipes(kind="Implicit", sense=sense, arg1=place(parts[2 * n]), arg2=place(parts[2 * n + 1]))
+        for n, sense in enumerate(senses)
+    ]
+    for number in range(10):
+        for kind, suffix, text in zip(
+            ("gold", "raw"), suffixes, ("\n".join(lines), GERMAN), strict=True
+        ):
+            path = folder / kind / f"stück{number:02}{suffix}"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+    return folder
+
+
+def test_another_language_and_other_suffixes(tmp_path: Path) -> None:
+    """Characters are counted, however many bytes they have; gold/x.pipe has its text in raw/x.txt."""
+    plain = ingest(german(tmp_path / "plain"), tmp_path / "a")
+    first = plain[0]
+    assert (first.doc_id, first.arg1) == ("stück00", "Müllers blieben früher zu Hause")
+    assert first.words2 == ("Die", "Großmutter", "war", "krank")
+    others = german(tmp_path / "named", suffixes=(".pipe", ".txt"))
+    assert ingest(others, tmp_path / "b") == plain
+    # The same name, as another system writes it.
+    apart = german(tmp_path / "apart", suffixes=(".pipe", ".txt"))
+    for path in list((apart / "raw").iterdir()):
+        path.rename(path.with_name(unicodedata.normalize("NFD", path.name)))
+    assert ingest(apart, tmp_path / "c") == plain
+    for path in list((apart / "gold").iterdir()):
+        path.rename(path.with_name(unicodedata.normalize("NFD", path.name)))
+    split = ["dev=stück08", "test=stück09", "train=stück0[0-7]"]
+    found = Counter(pair.split for pair in ingest(apart, tmp_path / "d", split=split))
+    assert found == {"train": 24, "dev": 3, "test": 3}
+    (apart / "raw/stück00.text").write_text("")
+    with pytest.raises(InputError, match=r"there are raw/st.* and raw/st.*; call it raw/st"):
+        ingest(apart, tmp_path / "e")
+    named = german(tmp_path / "two", suffixes=(".pipe", ".txt"))
+    (named / "gold/stück00.txt").write_text("")  # whose text it is, then
+    with pytest.raises(
+        InputError, match=r"there is no raw/stück00\.pipe; call it .* only the suffix"
+    ):
+        ingest(named, tmp_path / "e")
+
+
+def test_ranges_of_bytes_are_noticed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """They lie ever further off, so most begin inside a word; in the end they lie beyond the text."""
+
+    def of_bytes(text: str) -> int:
+        return len(text.encode())
+
+    source = german(tmp_path / "in", of_bytes)
+    with pytest.raises(InputError, match=r"lies beyond the text.*characters, of which ä is one"):
+        ingest(source, tmp_path / "out")
+    for path in (source / "raw").iterdir():
+        path.write_text(GERMAN + "Und so ging es noch lange weiter.\n")
+    ingest(source, tmp_path / "out")
+    said = " ".join(capsys.readouterr().err.split())
+    assert "pairs have an argument that begins or ends inside a word (first: " in said
+    assert "and not of bytes" in said
+    ingest(german(tmp_path / "right"), tmp_path / "right-out")
+    assert "inside a word" not in capsys.readouterr().err
 
 
 def test_what_is_kept_of_a_line(tmp_path: Path) -> None:
@@ -327,7 +407,7 @@ def ingested(tmp_path_factory: pytest.TempPathFactory) -> Path:
     "command",
     [
         ["preparse"], ["generate", "--lm", "t5"], ["harvest"], ["audit"], ["validate"], ["browse"], ["stats"],
-        ["release", "--out", "x"], ["export", "--format", "conllu", "--out", "x"], ["select", "--out", "x"],
+        ["export", "--format", "conllu", "--out", "x"], ["select", "--out", "x"],
         ["merge", "--out", "x"],
     ],
 )  # fmt: skip
@@ -339,7 +419,7 @@ def test_commands_of_coordination_alone_refuse_it(
 ) -> None:
     """The corpus, and candidates in it, in a line that names the task, before anything else is read."""
     monkeypatch.chdir(ingested.parent)
-    of_candidates = {"release", "validate", "browse", "stats", "export", "select", "merge"}
+    of_candidates = {"validate", "browse", "stats", "export", "select", "merge"}
     place = ingested / "candidates/made/seed-0" if command[0] in of_candidates else ingested
     places = [str(place)] * (1 + (command[0] == "merge"))
     with pytest.raises(SystemExit) as ended:

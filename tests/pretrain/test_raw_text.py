@@ -6,7 +6,8 @@ import lzma
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
-from typing import Literal
+from types import SimpleNamespace
+from typing import Any, Literal
 
 import pyarrow.parquet as pq
 import pytest
@@ -17,6 +18,7 @@ from pipeline.core.errors import InputError
 from pipeline.core.files import write_text
 from pipeline.core.tally import Tally
 from pipeline.pretrain import raw_text
+from pipeline.pretrain.material import say_overlap
 from pipeline.pretrain.raw_text import (
     BLANK,
     CONTAINS,
@@ -310,3 +312,16 @@ def test_text_may_lack_own_but_not_all(tmp_path: Path) -> None:
         prepare(own, [tmp_path / "more.txt"], "line", Overlap(HELD), True, tmp_path)
     with pytest.raises(InputError, match=r"no\.txt: no such file; run `conjoin ingest`"):
         prepare(tmp_path / "no.txt", [], "line", None, True, tmp_path)
+
+
+def test_text_of_pairs_is_said_to_be_of_training(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whoever has relations is not told of a file that such a corpus never has."""
+    settings: Any = SimpleNamespace(corpus=tmp_path)
+    material: Any = SimpleNamespace(overlap=None)
+    say_overlap(material, settings)
+    assert "the corpus's own is without a split" in capsys.readouterr().out
+    (tmp_path / "relations.parquet").touch()
+    say_overlap(material, settings)
+    assert "the corpus's own is of training pairs" in capsys.readouterr().out

@@ -21,6 +21,7 @@ from pipeline.core.files import sha256_of, write_json
 from pipeline.core.parquet import write_rows
 from pipeline.models.writers import asking
 from pipeline.models.writers.protocol import Prompt, Sampling, WrittenAnswer
+from pipeline.release.licence_files import notices
 from pipeline.release.pairs.card import words
 from pipeline.release.pairs.rows import RELEASED_PAIRS
 from pipeline.release.settings import ReleaseSettings
@@ -265,6 +266,14 @@ def test_commands_for_coordination_say_whose_release_it_is(
         assert "one of the task 'relations'" in capsys.readouterr().err
     push(PushSettings(release=out, repository="owner/name"))
     assert "Nothing was sent" in capsys.readouterr().out
+
+
+def test_pairs_of_ones_own_are_not_said_to_be_gums() -> None:
+    """The reader of the PDTB's form reads anybody's relations: GUM's authors are named on a condition."""
+    (notice,) = notices({"sources": [{"corpus": "mine", "reader": "pdtb"}]}, ["mine"])
+    assert "GUM" not in notice.source
+    assert notice.url == ""
+    assert notice.attribution.startswith("If they are those of GUM")
 
 
 def test_every_reason_and_column_is_explained() -> None:

@@ -1,14 +1,17 @@
 """Discourse relations in the form of the PDTB 3: lines of 34 columns between pipes, and the text beside them.
 
-Folders ``gold`` and ``raw`` have a file for each document, of the same path; arguments and connectives are
-ranges of characters of the text. GDTB, which has the relations of GUM and GENTLE, ships them so, too.
+Folders ``gold`` and ``raw`` have a file for each document, of the same path but for a suffix; arguments and
+connectives are ranges of characters of the text. GDTB, which has the relations of GUM and GENTLE, ships
+them so, too.
 """
 
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
+from pipeline.core.console import warn
 from pipeline.core.errors import InputError
 from pipeline.core.pairs import EXPLICIT, IMPLICIT, Pair
 from pipeline.core.tally import Tally
@@ -59,6 +62,9 @@ SENSES = frozenset(
 
 _MISSPELT = {"cmparison.concession": "comparison.concession"}  # once in GDTB
 
+_FEW_CUT = 0.2  # of GDTB's pairs hardly any: a clitic is annotated apart from its word
+_BYTES = "ranges are of characters, of which ä is one, and not of bytes"
+
 WITHHELD = "pair with underscores for its words (GUM's own from Reddit: run its get_text.py)"
 
 
@@ -96,7 +102,9 @@ def read_pdtb(
             f"no folder {_GOLD} of relations", path=source,
             remedy="name the folder or archive that has the folders gold and raw of the PDTB 3 or of GDTB",
         )  # fmt: skip
-    read = [(path, _pairs(path, files, tally, strict)) for path in gold]
+    cut = _CutWords()
+    read = [(path, _pairs(path, files, tally, strict, cut)) for path in gold]
+    cut.tell()
     names = name_documents([_from_gold_on(path) for path in gold], source)
     documents = [
         Document(name, path, len(pairs)) for name, (path, pairs) in zip(names, read, strict=True)
@@ -159,13 +167,11 @@ def _from_gold_on(path: str) -> str:
 
 
 def _pairs(
-    path: str, files: dict[str, tuple[str, bytes]], tally: Tally, strict: bool
+    path: str, files: dict[str, tuple[str, bytes]], tally: Tally, strict: bool, cut: "_CutWords"
 ) -> list[Pair]:
     """The relations of a document that have a sense; their ids are the numbers of their lines."""
     place, data = files[path]
-    beside = str(PurePosixPath(*[_RAW if part == _GOLD else part for part in path.split("/")]))
-    if beside not in files:
-        raise InputError(f"no text for this document: there is no {beside}", path=place)
+    beside = _text_of(path, files)
     text = decoded(files[beside][1], files[beside][0]).replace("\r\n", "\n")
     found: list[tuple[Pair, frozenset[int], frozenset[int]]] = []
     explicit = set[tuple[frozenset[int], frozenset[int]]]()
@@ -182,6 +188,7 @@ def _pairs(
         if length > _MOST:
             raise row.fault(f"up to here the arguments have more than {_MOST:,} characters")
         first, second = row.argument(_ARG1), row.argument(_ARG2)
+        cut.count(row.cuts_words(), f"{place}:{number}")
         words = first.split(), second.split()
         if any(map(is_withheld, words)):
             if strict:
@@ -202,6 +209,65 @@ def _pairs(
         replace(pair, beside_explicit=pair.kind == IMPLICIT and (first, second) in explicit)
         for pair, first, second in found
     ]
+
+
+def _text_of(path: str, files: dict[str, tuple[str, bytes]]) -> str:
+    """The file with a document's text: of its path in ``raw``, or else the one that differs in the suffix.
+
+    One that is another document's text is none of it.
+
+    Raises:
+        InputError: there is none, or there are several.
+    """
+    beside = PurePosixPath(_moved(path, _GOLD, _RAW))
+    if str(beside) in files:
+        return str(beside)
+    wanted = {_composed(beside.name), _composed(beside.stem)}
+    found = sorted(
+        each
+        for each in files
+        if (other := PurePosixPath(each)).parent == beside.parent
+        and _moved(each, _RAW, _GOLD) not in files
+        and wanted & {_composed(other.name), _composed(other.stem)}
+    )
+    if len(found) != 1:
+        there = f"there are {' and '.join(found)}" if found else f"there is no {beside}"
+        raise InputError(
+            f"no text for this document: {there}", path=files[path][0],
+            remedy=f"call it {beside}, as its relations are called; only the suffix may be another",
+        )  # fmt: skip
+    return found[0]
+
+
+def _moved(path: str, one: str, other: str) -> str:
+    """The same path with another folder in the place of one."""
+    return "/".join(other if part == one else part for part in path.split("/"))
+
+
+def _composed(name: str) -> str:
+    """A name with each letter and its marks as one character, as some systems have them and others not."""
+    return unicodedata.normalize("NFC", name)
+
+
+class _CutWords:
+    """Counts pairs with an argument that begins or ends inside a word, which ranges of bytes make of most."""
+
+    def __init__(self) -> None:
+        self._pairs, self._cut, self._first = 0, 0, ""
+
+    def count(self, cut: bool, place: str) -> None:
+        """Count a pair."""
+        self._pairs += 1
+        self._cut += cut
+        self._first = self._first or (place if cut else "")
+
+    def tell(self) -> None:
+        """Warn where they are many."""
+        if self._cut > _FEW_CUT * self._pairs:
+            warn(
+                f"{self._cut:,} of {self._pairs:,} pairs have an argument that begins or ends inside a word "
+                f"(first: {self._first}); {_BYTES}"
+            )
 
 
 class _Relation:
@@ -268,6 +334,16 @@ class _Relation:
             raise self.fault(f"Arg{1 if column == _ARG1 else 2} has no words")
         return text
 
+    def cuts_words(self) -> bool:
+        """Whether an argument begins or ends between two letters or digits of the text."""
+        text = f" {self._text} "
+        return any(
+            text[place].isalnum() and text[place + 1].isalnum()
+            for column in (_ARG1, _ARG2)
+            for each in self._ranges(column)
+            for place in each
+        )
+
     def covered(self, column: int) -> frozenset[int]:
         """The places of the characters, without blanks, that a column's ranges have."""
         return frozenset(
@@ -291,7 +367,7 @@ class _Relation:
             if not start <= end <= len(self._text):
                 raise self.fault(
                     f"the range {each} lies beyond the text, which has {len(self._text):,} characters",
-                    "is it the text that was annotated?",
+                    f"is it the text that was annotated? {_BYTES}",
                 )
             ranges.append((start, end))
         return ranges

@@ -114,7 +114,7 @@ def confused(settings: SynthesizeSettings) -> Confused:
         raise InputError(
             f"its model takes no relation for another in {settings.least_errors} or more of the "
             f"{len(validation):,} validation pairs",
-            path=folder, remedy="say a smaller --least-errors, or name another --run",
+            path=folder, remedy="say a smaller --least-errors, or name a --run of a larger draw",
         )  # fmt: skip
     return Confused(folder, card, predictor, cells, draw, labelled, validation)
 
