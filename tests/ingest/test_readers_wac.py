@@ -68,8 +68,16 @@ def test_arguments_are_typed_by_their_bunsetsu(tmp_path: Path) -> None:
     reads = Predicate(
         "wac/a/1", 5, Span(5, 7), True,
         (Argument("NOM", "DEP", (0,), (2,)), Argument("ACC", "DEP", (3,))),
+        (Span(0, 3), Span(3, 5), Span(7, 10)),
     )  # fmt: skip
-    sleeps = Predicate("wac/a/1", 7, Span(7, 10), True, (Argument("NOM", "ZAR", (0,), (2,)),))
+    sleeps = Predicate(
+        "wac/a/1",
+        7,
+        Span(7, 10),
+        True,
+        (Argument("NOM", "ZAR", (0,), (2,)),),
+        (Span(5, 7),),
+    )
     assert list(read_predicates(corpus)) == [reads, sleeps]
     every = list(read_predicates(ingested(tmp_path / "all", predicates="all")))
     assert every[:2] == [reads, sleeps]

@@ -236,7 +236,7 @@ class ArgumentModel(Model[ArgumentExample]):
     def distributions(
         self, examples: Sequence[ArgumentExample], batch_tokens: int = BATCH_TOKENS
     ) -> Iterator[tuple[int, Tensor]]:
-        """Yield ``(example, log-probabilities [words, labels])``, short sentences first, of what can be read."""
+        """Yield ``(example, log-probabilities [words, labels])`` of what can be read, short ones first."""
         asked: dict[tuple[str, ...], list[int]] = {}
         for index, each in enumerate(examples):
             asked.setdefault(each.words, []).append(index)

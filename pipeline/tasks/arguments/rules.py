@@ -64,7 +64,7 @@ def _particle(words: Sequence[str], tags: Sequence[str], span: Span) -> str | No
 
 
 def _first_subject(words: Sequence[str], tags: Sequence[str], end: int) -> int | None:
-    """The word with content before the first は or が of the words up to ``end``; None where there is none."""
+    """The word with content before the first は or が of the words up to ``end``; None: there is none."""
     for place in range(end):
         if words[place] in _SUBJECTS and tags[place] == _PARTICLE:
             content = (i for i in reversed(range(place)) if tags[i] not in _FUNCTIONAL)

@@ -40,6 +40,6 @@ def settings(corpus: Path, **given: Any) -> TrainSettings:
     """Settings that learn something of the corpus in seconds."""
     usual: dict[str, Any] = {
         "corpus": corpus, "mode": "baseline", "labelled": 40, "steps": 40, "warm_steps": 0, "eval_every": 10,
-        "learning_rate": 0.01, "encoder_rate": 0, "encoder_dropout": 0.0, "rnn_layers": 3, "rnn_units": 24,
+        "learning_rate": 0.02, "encoder_rate": 0, "encoder_dropout": 0.0, "rnn_layers": 2, "rnn_units": 24,
     }  # fmt: skip
     return TrainSettings(**usual | given)
