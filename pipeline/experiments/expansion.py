@@ -18,8 +18,19 @@ from typing import Any
 
 import yaml
 
-from pipeline.core.corpora import COORDINATION, CORPORA, RELATIONS, CorpusDescription
-from pipeline.core.corpus_folder import INGEST_RECORD, RELATIONS_FILE, SENTENCES_FILE
+from pipeline.core.corpora import (
+    ARGUMENTS,
+    COORDINATION,
+    CORPORA,
+    RELATIONS,
+    CorpusDescription,
+)
+from pipeline.core.corpus_folder import (
+    ARGUMENTS_FILE,
+    INGEST_RECORD,
+    RELATIONS_FILE,
+    SENTENCES_FILE,
+)
 from pipeline.core.errors import SettingsError
 from pipeline.core.names import PLAIN_NAME, is_plain_name, nearest
 from pipeline.core.settings import require_entry, shown
@@ -40,6 +51,7 @@ _OF_EACH_TASK = {
         "release",
     ),
     RELATIONS: ("ingest", "pretrain", "synthesize", "train", "evaluate", "report"),
+    ARGUMENTS: ("ingest", "pretrain", "train", "evaluate", "report"),
 }  # fmt: skip
 """The sections of params.yaml with an entry for each corpus of a task."""
 
@@ -126,7 +138,8 @@ class _OfCorpus:
         self._seeds = dict.fromkeys(experiment.seeds[corpus])
         self._read = _description(experiment, corpus, path)
         # What a stage does not need DVC is told twice of, for it wants a path.
-        self._file = SENTENCES_FILE if self._read.task == COORDINATION else RELATIONS_FILE
+        self._file = RELATIONS_FILE if self._read.task == RELATIONS else SENTENCES_FILE
+        self._answers = ARGUMENTS_FILE if self._read.task == ARGUMENTS else self._file
         self.cells: dict[str, dict[str, Any]] = {stage: {} for stage in _EXPANDED}
         self._above: list[str] = []
 
@@ -162,7 +175,7 @@ class _OfCorpus:
             self._add("evaluate", [], file=self._file, parser=_PARSER)
             self._add("report", [], audit="audit", preparse="preparse.json")
         else:
-            self._add("evaluate", [], file=self._file, parser=self._file)
+            self._add("evaluate", [], file=self._file, parser=self._answers)
             self._add("report", [], audit="evaluation", preparse=INGEST_RECORD)
 
     def _add(self, stage: str, names: Iterable[Any], **values: Any) -> None:
@@ -190,7 +203,7 @@ class _OfCorpus:
         entry = self._tables["systems"][system] or {}
         folder = entry.get("candidates")
         # What a parser learned from is known where it lies; `preparse` makes no other one.
-        place = _PARSER if settings.gold_of == _PARSER else self._file
+        place = _PARSER if settings.gold_of == _PARSER else self._answers
         with self._within(f"the system {system}"):
             place = place if folder is None else self._candidates(folder, seed)
         self._add(

@@ -21,14 +21,14 @@ UNSETTLED = (0.5,) * len(ROLES)
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class BestWord:
     """The most probable word of a role, with its probability; it is an argument if that exceeds θ."""
 
     word: int
     probability: float
 
 
-def best_words(example: ArgumentExample, scores: Tensor) -> list[Choice | None]:
+def best_words(example: ArgumentExample, scores: Tensor) -> list[BestWord | None]:
     """The most probable word of each role outside the predicate's own bunsetsu, of equals the first.
 
     Args:
@@ -44,11 +44,11 @@ def best_words(example: ArgumentExample, scores: Tensor) -> list[Choice | None]:
     outside = scores[:, : len(ROLES)].clone()
     outside[phrase.start : phrase.end] = -float("inf")
     words = outside.argmax(0).tolist()
-    return [Choice(word, float(outside[word, role].exp())) for role, word in enumerate(words)]
+    return [BestWord(word, float(outside[word, role].exp())) for role, word in enumerate(words)]
 
 
 def settled(
-    examples: Sequence[ArgumentExample], choices: Sequence[Sequence[Choice | None]]
+    examples: Sequence[ArgumentExample], choices: Sequence[Sequence[BestWord | None]]
 ) -> tuple[float, ...]:
     """The θ of each role with the best F1 on some predicates, of equals the least.
 
@@ -60,7 +60,7 @@ def settled(
 
 
 def _settled(
-    examples: Sequence[ArgumentExample], choices: Sequence[Sequence[Choice | None]], role: int
+    examples: Sequence[ArgumentExample], choices: Sequence[Sequence[BestWord | None]], role: int
 ) -> float:
     there = sum(bool(example.fillers[role]) for example in examples)
     known = [

@@ -19,7 +19,7 @@ from pipeline.models.loading import length_limit
 from pipeline.models.optim import evaluating
 from pipeline.models.roles import load_encoder
 from pipeline.models.words import BATCH_TOKENS, TOO_LONG, WordEncoding, represent
-from pipeline.tasks.arguments.decoding import UNSETTLED, Choice, best_words, settled
+from pipeline.tasks.arguments.decoding import UNSETTLED, BestWord, best_words, settled
 from pipeline.tasks.arguments.examples import ArgumentExample
 from pipeline.tasks.model_folder import load_model, read_card, save_model
 from pipeline.tasks.protocol import Answer, Measured, Model, Opinion
@@ -248,14 +248,14 @@ class ArgumentModel(Model[ArgumentExample]):
 
     def choices(
         self, examples: Sequence[ArgumentExample], batch_tokens: int = BATCH_TOKENS
-    ) -> list[list[Choice | None]]:
+    ) -> list[list[BestWord | None]]:
         """The most probable word of each role of each example; None of one that cannot be read."""
-        found: list[list[Choice | None]] = [[None] * len(ROLES) for _ in examples]
+        found: list[list[BestWord | None]] = [[None] * len(ROLES) for _ in examples]
         for index, scores in self.distributions(examples, batch_tokens):
             found[index] = best_words(examples[index], scores)
         return found
 
-    def chosen(self, own: Sequence[Choice | None]) -> dict[str, int]:
+    def chosen(self, own: Sequence[BestWord | None]) -> dict[str, int]:
         """The words that become arguments, by role: those more probable than θ."""
         return {
             role: choice.word

@@ -28,7 +28,7 @@ from pipeline.experiments.plan.estimates import probe_training
 from pipeline.models.words import TOO_LONG
 from pipeline.report import stage as report
 from pipeline.report.settings import ReportSettings
-from pipeline.tasks.arguments.decoding import GRIDS, Choice, best_words, settled
+from pipeline.tasks.arguments.decoding import GRIDS, BestWord, best_words, settled
 from pipeline.tasks.arguments.evaluation import ArgumentEvaluation, chosen_in
 from pipeline.tasks.arguments.examples import NONE, ArgumentExample, example_of
 from pipeline.tasks.arguments.figures import counted, f1
@@ -236,8 +236,8 @@ def test_what_is_chosen_is_outside_the_predicates_phrase() -> None:
     scores[1, 0], scores[3, 0], scores[2, 1] = 0.9, 0.4, 0.8
     example = ArgumentExample(tuple("abcd"), 1, (1,), Span(1, 3), ((), (), ()))
     nom, acc, dat = best_words(example, scores.log())
-    assert nom == Choice(3, pytest.approx(0.4))
-    assert acc == dat == Choice(0, pytest.approx(0.1))
+    assert nom == BestWord(3, pytest.approx(0.4))
+    assert acc == dat == BestWord(0, pytest.approx(0.1))
     whole = replace(example, phrase=Span(0, 4))
     assert best_words(whole, scores.log()) == [None, None, None]
 
@@ -249,10 +249,10 @@ def test_thresholds_have_the_best_f1_of_their_role() -> None:
     for _ in range(60):
         fillers = tuple((draw.randrange(3),) if draw.random() < 0.6 else () for _ in ROLES)
         examples.append(ArgumentExample(tuple("abcd"), 3, (3,), Span(3, 4), fillers))
-        own: list[Choice | None] = []
+        own: list[BestWord | None] = []
         for gold in fillers:
             word = gold[0] if gold and draw.random() < 0.7 else draw.randrange(3)
-            own.append(Choice(word, draw.random() * (1 if word in gold else 0.6)))
+            own.append(BestWord(word, draw.random() * (1 if word in gold else 0.6)))
         choices.append(own)
     choices[0] = [None, None, None]
     for role, theta in enumerate(settled(examples, choices)):
