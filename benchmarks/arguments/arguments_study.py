@@ -112,7 +112,7 @@ def print_tables(corpus: Path) -> None:
             mean, sd = mean_sd([f1(of_figure(each, figure)) for each in runs.values()])
             cells.append(f"{100 * (mean or 0):.1f}" + (f" ± {100 * sd:.1f}" if sd else ""))
         rows.append([f"{labelled:,}", system, str(len(runs)), *cells])
-    print_table(["|L|", "system", "seeds", *FIGURES], rows)
+    print_table(["L", "system", "seeds", *FIGURES], rows)
     gains = []
     for (labelled, system), runs in sorted(found.items()):
         control = found.get((labelled, CONTROL))
@@ -130,7 +130,7 @@ def print_tables(corpus: Path) -> None:
             ps = [f"{p_value(one[seed], two[seed], list(each)):.3f}" for seed in gain.seeds]
             gains.append([f"{labelled:,}", system, figure, signed(gain), ", ".join(ps)])
     print(f"Gains over {CONTROL}\n")
-    print_table(["|L|", "system", "of", "gain", "p of each seed"], gains)
+    print_table(["L", "system", "of", "gain", "p of each seed"], gains)
 
 
 def main(given: argparse.Namespace) -> None:
