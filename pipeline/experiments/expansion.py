@@ -61,6 +61,9 @@ _EXPANDED = (
 )  # fmt: skip
 """The stages, in the order of dvc.yaml."""
 
+_MAKING = ("generate", "harvest", "synthesize", "select")
+"""Those that make candidates."""
+
 _HEAD = """\
 # The cells that `dvc repro` runs, made of experiments/default.yaml and params.yaml; not to be edited.
 # `conjoin repro` makes them anew; for DVC alone: conjoin plan --write
@@ -168,15 +171,18 @@ class _OfCorpus:
         draws = [f"--labelled {size}" for size in self._sizes]
         draws += [f"--seeds {seed}" for seed in self._seeds]
         raw = self._read.raw or self._corpus
+        # A corpus that learns from no candidates has no folder of them.
+        made = any(self.cells[stage] for stage in _MAKING)
+        shown = {"candidates": "candidates" if made else "runs"}
         self._add("ingest", [], raw=raw, draws=" ".join(draws), file=self._file)
         if self._read.task == COORDINATION:
             self._add("preparse", [])
             self._add("audit", [])
             self._add("evaluate", [], file=self._file, parser=_PARSER)
-            self._add("report", [], audit="audit", preparse="preparse.json")
+            self._add("report", [], audit="audit", preparse="preparse.json", **shown)
         else:
             self._add("evaluate", [], file=self._file, parser=self._answers)
-            self._add("report", [], audit="evaluation", preparse=INGEST_RECORD)
+            self._add("report", [], audit="evaluation", preparse=INGEST_RECORD, **shown)
 
     def _add(self, stage: str, names: Iterable[Any], **values: Any) -> None:
         name = "-".join(map(str, [self._corpus, *names]))

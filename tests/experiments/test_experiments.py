@@ -481,3 +481,5 @@ def test_arguments_wait_for_predicates_and_japanese_text(project: Path) -> None:
     assert {cell["candidates"] for cell in made["train"].values()} == {"arguments.parquet"}
     assert {cell["file"] for cell in made["train"].values()} == {"sentences.parquet"}
     assert made["evaluate"]["wac"]["parser"] == "arguments.parquet"
+    # Nobody makes candidates, whose folder the report would wait for in vain.
+    assert made["report"]["wac"]["candidates"] == "runs"
