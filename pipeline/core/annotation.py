@@ -39,6 +39,7 @@ class Part(BaseModel):
         trees: those whose trees were read, and so their coordinations as well.
         coordinations: evaluable ones in them.
         pairs: those of them that are argument pairs, whose senses were read.
+        predicates: those in them whose arguments were read.
         among: how many of them are L's or validation sentences of the corpus's draws, by draw.
     """
 
@@ -55,6 +56,7 @@ class Part(BaseModel):
     trees: Count = 0
     coordinations: Count = 0
     pairs: Count = 0
+    predicates: Count = 0
     among: dict[PlaceName, Count] = Field(default_factory=dict)
 
     @property
@@ -150,16 +152,16 @@ def _digest(ids: Iterable[str]) -> str:
     return hashlib.sha256("\n".join(sorted(ids)).encode()).hexdigest()[:8]
 
 
+_COUNTED = ("sentences", "boundaries", "trees", "coordinations", "pairs", "predicates")
+
+
 def joined(parts: Iterable[Part]) -> Annotation:
     """The union of records: of one set the most that anybody read of it."""
     found: dict[tuple[str, ...], Part] = {}
     for part in parts:
         other = found.get(part.key, part)
         found[part.key] = part.model_copy(
-            update={
-                name: max(getattr(part, name), getattr(other, name))
-                for name in ("sentences", "boundaries", "trees", "coordinations", "pairs")
-            }
+            update={name: max(getattr(part, name), getattr(other, name)) for name in _COUNTED}
             | {"use": "learned" if "learned" in (part.use, other.use) else "chosen"}
             | {"among": dict(sorted({**other.among, **part.among}.items()))}
         )
@@ -242,6 +244,8 @@ def _of_one_draw(parts: Mapping[str, Part]) -> str:
 def _kind(part: Part) -> str:
     if part.pairs:
         return "senses"
+    if part.predicates:
+        return "arguments"
     return "trees" if part.trees else "boundaries"
 
 

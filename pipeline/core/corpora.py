@@ -204,6 +204,20 @@ _ALL = (
         task=RELATIONS,
         raw="world",
     ),
+    CorpusDescription(
+        reader="world-arguments",
+        name="predicates of the embedded miniature world, some of which share a subject",
+        source="comes with conjoin (data/raw/world/lexicon.yaml); generated here",
+        place="data/raw/world",
+        licence="Apache-2.0",
+        remark="conjoin's own",
+        notice=SourceNotice(
+            "the miniature world that comes with conjoin (English-like predicates that a grammar made)",
+            attribution="(c) the conjoin authors, under the Apache License 2.0.",
+        ),
+        task=ARGUMENTS,
+        raw="world",
+    ),
 )
 CORPORA = {corpus.reader: corpus for corpus in _ALL}
 """By the name of their reader."""

@@ -18,6 +18,13 @@ ROLES = ("NOM", "ACC", "DAT")
 DEP, ZAR = "DEP", "ZAR"
 """How an argument is tied to its predicate: one of their bunsetsu depends on the other, or none does."""
 
+_SPANS = pa.list_(
+    pa.field(
+        "element",
+        pa.struct([pa.field(each, pa.int32(), nullable=False) for each in ("start", "end")]),
+        nullable=False,
+    )
+)
 _WORDS = pa.list_(pa.field("element", pa.int32(), nullable=False))
 _ARGUMENT = pa.struct(
     [
@@ -33,6 +40,7 @@ PREDICATES = pa.schema(
         pa.field("predicate", pa.int32(), nullable=False),
         pa.field("start", pa.int32(), nullable=False),
         pa.field("end", pa.int32(), nullable=False),
+        pa.field("tied", _SPANS, nullable=False),
         pa.field("verbal", pa.bool_(), nullable=False),
         pa.field(
             "arguments", pa.list_(pa.field("element", _ARGUMENT, nullable=False)), nullable=False
@@ -67,6 +75,8 @@ class Predicate:
         sentence_id: the sentence's.
         predicate: number of its word.
         phrase: the words of its bunsetsu, none of which can be its argument.
+        tied: the bunsetsu that depend on that, in their order, and the one that it depends on: an argument
+            in one of them is ``DEP``.
         verbal: it is a verb or an adjective, or has a copula; else a noun.
         arguments: at most one a role, in the order of ``ROLES``.
     """
@@ -76,6 +86,11 @@ class Predicate:
     phrase: Span
     verbal: bool
     arguments: tuple[Argument, ...]
+    tied: tuple[Span, ...] = ()
+
+    def kind_of(self, word: int) -> str:
+        """``DEP`` or ``ZAR``: how a word would be tied to it as its argument."""
+        return DEP if any(each.start <= word < each.end for each in self.tied) else ZAR
 
 
 def predicate_row(predicate: Predicate) -> dict[str, Any]:
@@ -85,6 +100,7 @@ def predicate_row(predicate: Predicate) -> dict[str, Any]:
         "predicate": predicate.predicate,
         "start": predicate.phrase.start,
         "end": predicate.phrase.end,
+        "tied": [{"start": each.start, "end": each.end} for each in predicate.tied],
         "verbal": predicate.verbal,
         "arguments": [
             {"role": a.role, "kind": a.kind, "fillers": a.fillers, "mentions": a.mentions}
@@ -112,4 +128,5 @@ def read_predicates(corpus: Path, sentences: AbstractSet[str] | None = None) -> 
                     Argument(a["role"], a["kind"], tuple(a["fillers"]), tuple(a["mentions"]))
                     for a in row["arguments"]
                 ),
+                tuple(Span(each["start"], each["end"]) for each in row["tied"]),
             )  # fmt: skip

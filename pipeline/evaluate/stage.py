@@ -125,7 +125,7 @@ def _metrics(
         "split": settings.split,
         "corpus": (name := corpus_name(settings.corpus)),
         "instances": dict(evaluation.sizes(instances)),
-        "resampled": "instances" if documents is None else "documents",
+        "resampled": "instances" if documents is None else evaluation.together,
         "runs": runs,
         "summary": summary(runs, name),
         "comparisons": [_as_row(each) for each in found if not each.across],

@@ -18,8 +18,19 @@ from typing import Any
 
 import yaml
 
-from pipeline.core.corpora import COORDINATION, CORPORA, RELATIONS, CorpusDescription
-from pipeline.core.corpus_folder import INGEST_RECORD, RELATIONS_FILE, SENTENCES_FILE
+from pipeline.core.corpora import (
+    ARGUMENTS,
+    COORDINATION,
+    CORPORA,
+    RELATIONS,
+    CorpusDescription,
+)
+from pipeline.core.corpus_folder import (
+    ARGUMENTS_FILE,
+    INGEST_RECORD,
+    RELATIONS_FILE,
+    SENTENCES_FILE,
+)
 from pipeline.core.errors import SettingsError
 from pipeline.core.names import PLAIN_NAME, is_plain_name, nearest
 from pipeline.core.settings import require_entry, shown
@@ -40,6 +51,7 @@ _OF_EACH_TASK = {
         "release",
     ),
     RELATIONS: ("ingest", "pretrain", "synthesize", "train", "evaluate", "report"),
+    ARGUMENTS: ("ingest", "pretrain", "train", "evaluate", "report"),
 }  # fmt: skip
 """The sections of params.yaml with an entry for each corpus of a task."""
 
@@ -48,6 +60,9 @@ _EXPANDED = (
     "audit", "report", "release",
 )  # fmt: skip
 """The stages, in the order of dvc.yaml."""
+
+_MAKING = ("generate", "harvest", "synthesize", "select")
+"""Those that make candidates."""
 
 _HEAD = """\
 # The cells that `dvc repro` runs, made of experiments/default.yaml and params.yaml; not to be edited.
@@ -126,7 +141,8 @@ class _OfCorpus:
         self._seeds = dict.fromkeys(experiment.seeds[corpus])
         self._read = _description(experiment, corpus, path)
         # What a stage does not need DVC is told twice of, for it wants a path.
-        self._file = SENTENCES_FILE if self._read.task == COORDINATION else RELATIONS_FILE
+        self._file = RELATIONS_FILE if self._read.task == RELATIONS else SENTENCES_FILE
+        self._answers = ARGUMENTS_FILE if self._read.task == ARGUMENTS else self._file
         self.cells: dict[str, dict[str, Any]] = {stage: {} for stage in _EXPANDED}
         self._above: list[str] = []
 
@@ -155,15 +171,18 @@ class _OfCorpus:
         draws = [f"--labelled {size}" for size in self._sizes]
         draws += [f"--seeds {seed}" for seed in self._seeds]
         raw = self._read.raw or self._corpus
+        # A corpus that learns from no candidates has no folder of them.
+        made = any(self.cells[stage] for stage in _MAKING)
+        shown = {"candidates": "candidates" if made else "runs"}
         self._add("ingest", [], raw=raw, draws=" ".join(draws), file=self._file)
         if self._read.task == COORDINATION:
             self._add("preparse", [])
             self._add("audit", [])
             self._add("evaluate", [], file=self._file, parser=_PARSER)
-            self._add("report", [], audit="audit", preparse="preparse.json")
+            self._add("report", [], audit="audit", preparse="preparse.json", **shown)
         else:
-            self._add("evaluate", [], file=self._file, parser=self._file)
-            self._add("report", [], audit="evaluation", preparse=INGEST_RECORD)
+            self._add("evaluate", [], file=self._file, parser=self._answers)
+            self._add("report", [], audit="evaluation", preparse=INGEST_RECORD, **shown)
 
     def _add(self, stage: str, names: Iterable[Any], **values: Any) -> None:
         name = "-".join(map(str, [self._corpus, *names]))
@@ -190,7 +209,7 @@ class _OfCorpus:
         entry = self._tables["systems"][system] or {}
         folder = entry.get("candidates")
         # What a parser learned from is known where it lies; `preparse` makes no other one.
-        place = _PARSER if settings.gold_of == _PARSER else self._file
+        place = _PARSER if settings.gold_of == _PARSER else self._answers
         with self._within(f"the system {system}"):
             place = place if folder is None else self._candidates(folder, seed)
         self._add(

@@ -12,7 +12,7 @@ from pipeline.core.predicates import DEP, PREDICATES, ROLES, ZAR, predicate_row
 from pipeline.core.schema import SENTENCES, sentence_row
 from pipeline.core.tally import Tally
 from pipeline.core.types import SPLITS, USUAL_SPLITS
-from pipeline.ingest.readers import PREDICATE_READERS
+from pipeline.ingest.readers import PREDICATE_READERS, more_clauses
 from pipeline.ingest.readers.wac import AnnotatedSentence
 from pipeline.ingest.reading import ReadFile, ReadRows, tell_empty, tell_tallies, without_control
 from pipeline.ingest.settings import IngestSettings
@@ -50,7 +50,9 @@ def read_predicates(settings: IngestSettings, tally: Tally) -> ReadRows:
         rows=lambda: (sentence_row(each.sentence) for each in read),
         beside=[beside],
         lines=lambda: (
-            " ".join(each.sentence.words) for each in read if each.sentence.split == "train"
+            " ".join(each.sentence.words)
+            for each in (*read, *more_clauses(settings))
+            if each.sentence.split == "train"
         ),
         drawable=[
             each.sentence.sentence_id

@@ -34,6 +34,10 @@ _OF_DOCUMENTS = (
 """Options of the readers that read by document; genia has lists of its own."""
 
 
+_MADE = ("world", "world-relations", "world-arguments")
+"""Readers that make what they read."""
+
+
 def _place(name: object) -> Path:
     """The usual folder of a corpus; the one above for what is no name, which is refused elsewhere."""
     return Path("data", name) if isinstance(name, str) and is_plain_name(name) else Path("data")
@@ -46,7 +50,7 @@ class IngestSettings(Settings):
     arguments: ClassVar[tuple[str, ...]] = ("reader", "source")
     corpus_field: ClassVar[str] = "out"
     only_with: ClassVar[OnlyWith] = {
-        **only_for(("sentences", "raw", "seed"), ("reader", ("world", "world-relations"))),
+        **only_for(("sentences", "raw", "seed"), ("reader", _MADE)),
         "predicates": [("reader", ("wac",))],
         "fold": [("folds", ())],
         "least": [("reader", ("pdtb", "world-relations"))],

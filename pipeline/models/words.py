@@ -1,7 +1,8 @@
 """Words to encoder input and to representations: the tokenizer's side of every predictor.
 
-A word is represented by its *last* subword (§5.1). A word that the tokenizer maps to nothing (a
-lone control character, say) stands as the unknown token, so that word indices always hold.
+A word is represented by its *last* subword (§5.1), or by its *first* where a task wants that. A word that
+the tokenizer maps to nothing (a lone control character, say) stands as the unknown token, so that word
+indices always hold.
 
 ``represent`` decides which sentences of a batch the encoder reads together. A pass costs its longest
 sentence times its number of sentences. On a CPU, which is bound by arithmetic, padding is expensive:
@@ -32,14 +33,16 @@ _KEPT = 1 << 14  # sentences remembered: training asks for the same ones again a
 
 @dataclass(frozen=True, slots=True)
 class EncodedSentence:
-    """A sentence as the encoder reads it: subword ``ids`` and ``last``, each word's last subword.
+    """A sentence as the encoder reads it: subword ``ids``, and each word's ``last`` and ``first`` subword.
 
-    ``types`` are those of the segments of a pair, a number a subword; empty where there is one segment.
+    ``types`` are those of the segments of a pair, a number a subword; empty where there is one segment. Of a
+    pair ``first`` is empty, for it has no words.
     """
 
     ids: tuple[int, ...]
     last: tuple[int, ...]
     types: tuple[int, ...] = ()
+    first: tuple[int, ...] = ()
 
 
 class WordEncoding:
@@ -103,9 +106,13 @@ class WordEncoding:
     def _checked(
         self, words: Sequence[str], ids: Sequence[int], word_of: Sequence[int | None]
     ) -> EncodedSentence:
-        last = {word: place for place, word in enumerate(word_of) if word is not None}
+        places = [(word, place) for place, word in enumerate(word_of) if word is not None]
+        last, first = dict(places), dict(reversed(places))
         if len(last) == len(words):
-            return EncodedSentence(tuple(ids), tuple(last[index] for index in range(len(words))))
+            each = range(len(words))
+            return EncodedSentence(
+                tuple(ids), tuple(last[i] for i in each), first=tuple(first[i] for i in each)
+            )
         unknown = self.tokenizer.unk_token
         lost = [index for index in range(len(words)) if index not in last]
         if unknown is None or all(words[index] == unknown for index in lost):
@@ -153,6 +160,8 @@ def represent(
     encoding: WordEncoding,
     batch: Sequence[EncodedSentence],
     device: torch.device,
+    *,
+    first: bool = False,
 ) -> Tensor:
     """Encode sentences, on a CPU in groups of similar length.
 
@@ -161,16 +170,18 @@ def represent(
         encoding: makes its input.
         batch: the sentences.
         device: where the encoder is.
+        first: whether a word is represented by its first subword.
 
     Returns:
         The words' representations h, ``[sentences, words, width]``; values after a sentence's last
         word are padding.
     """
+    places = [encoded.first if first else encoded.last for encoded in batch]
     if device.type == "cpu" and can_pack(encoder):
         types = [encoded.types for encoded in batch] if batch[0].types else None
         (packed,) = packed_states(encoder, [encoded.ids for encoded in batch], types=types)
         parts = torch.split(packed, [len(encoded.ids) for encoded in batch])
-        words = [part[torch.tensor(each.last)] for part, each in zip(parts, batch, strict=True)]
+        words = [part[torch.tensor(own)] for part, own in zip(parts, places, strict=True)]
         return pad_sequence(words, batch_first=True)
     groups = [list(range(len(batch)))]
     if device.type == "cpu":
@@ -188,8 +199,8 @@ def represent(
             segments["token_type_ids"] = torch.from_numpy(grid).to(device)
         states: Tensor = encoder(input_ids=ids, attention_mask=mask, **segments).last_hidden_state
         # Padded words point at subword 0.
-        last = torch.from_numpy(padded([encoded.last for encoded in some], 0)).to(device)
-        h = states[torch.arange(len(group), device=device)[:, None], last]
+        own = torch.from_numpy(padded([places[index] for index in group], 0)).to(device)
+        h = states[torch.arange(len(group), device=device)[:, None], own]
         if len(groups) == 1:
             return h
         found |= zip(group, h.unbind(), strict=True)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from pipeline.core.corpora import COORDINATION, RELATIONS
+from pipeline.core.corpora import ARGUMENTS, COORDINATION, RELATIONS
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +60,20 @@ _WORDS = {
             "strict micro-F1": "the share of senses of pairs that are predicted, of the same",
         },
         criteria_title="Strict figures",
+    ),
+    ARGUMENTS: FigureWords(
+        title="F1",
+        name="F1",
+        reaches=("reaches", "F1"),
+        measured="F1 of arguments, zeros (ZAR) and dependents (DEP), by role; overall: of all",
+        compared="F1 of arguments",
+        unit="sentence",
+        criteria={
+            "ALL with mentions": "F1 where another mention of what fills a role is right, too",
+            "ZAR with mentions": "the same of zeros",
+            "DEP with mentions": "the same of dependents",
+        },
+        criteria_title="Figures with mentions",
     ),
 }
 _OTHER = FigureWords(

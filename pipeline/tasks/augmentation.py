@@ -24,11 +24,21 @@ E = TypeVar("E")
 
 @dataclass(frozen=True, slots=True)
 class Labelled(Generic[E]):
-    """A sentence of L, as much of it as the model learns from, and the words that no variant changes."""
+    """A sentence of L, as much of it as the model learns from, and the words that no variant changes.
+
+    ``place`` tells it from others of the same sentence (``Task.place``).
+    """
 
     sentence: Sentence
     example: E
     protected: frozenset[int]
+    place: str = ""
+
+    @property
+    def name(self) -> str:
+        """What its draws go by."""
+        own = self.sentence.sentence_id
+        return f"{own}\0{self.place}" if self.place else own
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,14 @@ from typing import Any
 
 from pipeline.core.corpus_folder import INGEST_RECORD, task_name
 from pipeline.core.errors import InputError
+from pipeline.tasks.arguments.task import ArgumentTask
 from pipeline.tasks.coordination.task import CoordinationTask
 from pipeline.tasks.protocol import Task
 from pipeline.tasks.relations.task import RelationTask
 
-TASKS: Mapping[str, Task[Any]] = {task.name: task for task in (CoordinationTask(), RelationTask())}
+TASKS: Mapping[str, Task[Any]] = {
+    task.name: task for task in (CoordinationTask(), RelationTask(), ArgumentTask())
+}
 """By name. A new one is a folder beside ``coordination`` and a line here."""
 
 

@@ -11,7 +11,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Generic, Literal, Protocol, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -164,6 +164,9 @@ class Model(nn.Module, ABC, Generic[E]):
     def measure(self, examples: Sequence[E]) -> Measured:
         """How the model does on examples of any number of instances."""
 
+    def settle(self, examples: Sequence[E]) -> None:
+        """Fix by the validation examples what is chosen after the weights: thresholds, say."""
+
     @abstractmethod
     def save(self, folder: Path) -> None:
         """Write the model's folder; it appears whole or not at all."""
@@ -204,10 +207,12 @@ class Evaluation(ABC, Generic[I]):
         title: what the figures are, for tables: ``Accuracy (%) of …``.
         figure: what ``overall`` is called within a sentence: ``accuracy``; a run says what its validation
             examples give by this name, and a report, too.
+        together: what ``documents`` names, in the plural.
     """
 
     title: ClassVar[str] = "Figures (%)"
     figure: ClassVar[str] = "figure"
+    together: ClassVar[Literal["documents", "sentences"]] = "documents"
 
     schema: ClassVar[pa.Schema]
     columns: ClassVar[Sequence[str]]
@@ -259,6 +264,14 @@ class HeadSettings(Protocol):
     @property
     def logit_adjustment(self) -> float:
         """τ of logit adjustment; 0: none."""
+
+    @property
+    def rnn_layers(self) -> int:
+        """GRU layers of the head."""
+
+    @property
+    def rnn_units(self) -> int:
+        """Their width."""
 
     @property
     def mlp_hidden(self) -> int:
@@ -344,6 +357,10 @@ class Task(ABC, Generic[E]):
     @abstractmethod
     def protected(self, source: Any) -> frozenset[int]:
         """Words that say where the answer is, which no variant changes."""
+
+    def place(self, source: Any) -> str:
+        """What tells a source from others of its sentence, whose variants are drawn apart; "": nothing."""
+        return ""
 
     def kept_apart(self, labelled: Sequence[Any], validation: Sequence[Any]) -> AbstractSet[str]:
         """Ids of sources of which no candidate may be learned: those of L and of the validation set."""

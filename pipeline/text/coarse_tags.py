@@ -22,18 +22,31 @@ COARSE: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 """Penn tags of each class; ``X`` has every other tag, too."""
 
-_CLASS_OF = {tag: name for name, tags in COARSE.items() for tag in tags}
+JUMAN: dict[str, tuple[str, ...]] = {
+    "NOUN": ("名詞",),
+    "VERB": ("動詞",),
+    "ADP": ("助詞",),
+    "SYM": ("特殊",),
+    "ADJ": ("形容詞",),
+    "ADV": ("副詞",),
+    "X": (
+        "助動詞", "判定詞", "接続詞", "連体詞", "指示詞", "感動詞", "接頭辞", "接尾辞", "未定義語",
+    ),
+}  # fmt: skip
+"""Word classes of JUMAN, likewise."""
+
+_CLASS_OF = {tag: name for table in (COARSE, JUMAN) for name, tags in table.items() for tag in tags}
 
 ALL = "all"
 
 
-def is_penn(tag: str) -> bool:
+def is_known(tag: str) -> bool:
     """Whether a tag is one that the classes list, so that its class is known and not just ``X``."""
     return tag in _CLASS_OF
 
 
 def coarse(tag: str) -> str:
-    """The class of a Penn tag."""
+    """The class of a tag of the Penn Treebank, or of JUMAN."""
     return _CLASS_OF.get(tag, "X")
 
 

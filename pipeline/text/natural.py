@@ -37,6 +37,9 @@ _LOOSE = tuple(
 )
 """Where a decoder of word pieces leaves blanks inside words, and what stands there without them."""
 
+_WIDE = re.compile("[\u3000-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef]")
+"""Characters that no blank stands beside: kana, kanji, and signs and letters of their width."""
+
 _tokenizer = NLTKWordTokenizer()
 
 
@@ -55,8 +58,8 @@ class NaturalText:
 def join_words(words: Sequence[str]) -> NaturalText:
     """Natural text of treebank words.
 
-    Treebank quotes become ``"``, brackets and clitics lose their outer spaces; a bare ``"`` opens
-    and closes in turn.
+    No blank stands beside a Japanese or Chinese character. Treebank quotes become ``"``, brackets and clitics
+    lose their outer spaces; a bare ``"`` opens and closes in turn.
     """
     text = ""
     offsets: list[tuple[int, int]] = []
@@ -66,7 +69,7 @@ def join_words(words: Sequence[str]) -> NaturalText:
         if word == '"':
             before, after = quote_open, not quote_open
             quote_open = not quote_open
-        if not (glue_next or before):
+        if not (glue_next or before or _WIDE.search(text[-1:] + word[:1])):
             text += " "
         start = len(text)
         text += SHOWN.get(word, word)

@@ -50,8 +50,8 @@ class TrainData:
 
     @property
     def size(self) -> int:
-        """Sentences of the draw."""
-        return len(self.labelled)
+        """Sentences of the draw, or what else it names."""
+        return len({source.sentence_id for source in self.labelled})
 
     def about(self, *, trees: bool = False) -> dict[str, Any]:
         """Digests that tell it from other data.
@@ -126,7 +126,7 @@ def read_data(
             remedy="leave out --brackets, or ingest a treebank with trees",
         )  # fmt: skip
     if not measured:
-        raise InputError("no coordination in the validation sentences", path=path)
+        raise InputError("nothing in the validation sentences to measure on", path=path)
     if SELECTIONS[settings.select].needs_loss and not checked.tally.kept:
         raise InputError(
             "no validation sentence can be scored, so there is no loss to choose the weights by",

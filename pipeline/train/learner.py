@@ -288,6 +288,7 @@ class Learner:
 
     def _validate(self) -> None:
         with self._group.autocast():
+            self.predictor.settle(self.validation)
             found = validate(self.predictor, self.validation, self._group)
         self.selection.look(self.step, found, self.predictor)
         recent = self.log.acceptance()
@@ -363,9 +364,14 @@ class Learner:
         self.log.restore(facts["log"], rows)
 
     def finish(self) -> None:
-        """Give the predictor the weights that were chosen, and validate them if they never were."""
+        """Give the predictor the weights that were chosen, and settle what is chosen after them.
+
+        Weights that were never validated are so now.
+        """
         self.predictor.load_state_dict(self.selection.weights)
         self.predictor.eval()
+        with self._group.autocast():
+            self.predictor.settle(self.validation)
         if not self.selection.validates:
             with self._group.autocast():
                 self.selection.found = validate(self.predictor, self.validation, self._group)

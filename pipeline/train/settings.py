@@ -175,6 +175,10 @@ class TrainSettings(Settings):
     )
     mlp_hidden: int = Field(256, ge=1, le=65_536, description="Hidden units of the MLP in Eq. 3.")
     dropout: float = Field(0.5, ge=0, lt=1, description="Dropout in that MLP.")
+    rnn_layers: int = Field(
+        10, ge=1, le=64, description="arguments: k, GRU layers of alternating direction."
+    )
+    rnn_units: int = Field(256, ge=1, le=65_536, description="arguments: M, units of each layer.")
     logit_adjustment: float = Field(
         0.0,
         ge=0,

@@ -295,7 +295,7 @@ class _Run:
             return None
         lm = settings.augment_lm
         labelled = [
-            Labelled(source, example, self.task.protected(source))
+            Labelled(source, example, self.task.protected(source), self.task.place(source))
             for source, example in zip(data.sources, data.learned, strict=True)
         ]
         return kinds_of(self.task)[settings.augment](

@@ -381,7 +381,7 @@ def test_schemas_are_documented(title: str, columns: pa.Schema) -> None:
     """docs/schema.md lists each column, in order, its type, and whether it may be null."""
     text = (ROOT / "docs/schema.md").read_text(encoding="utf-8")
     section = next(s for s in text.split("\n## ") if s.startswith(f"{title}:"))
-    rows = re.findall(r"^\| `(\w+)` \| ([^|]+) \| (yes|no) \|", section, re.MULTILINE)
+    rows = re.findall(r"^\|`(\w+)`\|([^|]+)\|(yes|no)\|", section, re.MULTILINE)
     expected = [(f.name, documented(f.type), "yes" if f.nullable else "no") for f in columns]
     assert rows[: len(expected)] == expected
 

@@ -459,3 +459,27 @@ def test_docs_count_the_runs(expanded: Any) -> None:
     assert len(rows) >= 8
     for name, runs in rows:
         assert len(expanded(name)["train"]) == int(runs), name
+
+
+def test_arguments_wait_for_predicates_and_japanese_text(project: Path) -> None:
+    """Runs and evaluation depend on both files of ingest; the encoder on raw text beside the archive."""
+    cells = members_of("arguments")
+    trained = named(cells, "train")
+    assert len(trained) == 36
+    settings = settings_of(trained["mask-no-verbs-2000-1"].command, TrainSettings)
+    assert (settings.mode, settings.augment, settings.mask_tags) == ("baseline", "mask", "all-VERB")
+    assert (settings.encoder_rate, settings.rnn_layers, settings.rnn_units) == (0, 4, 128)
+    (ingested,) = [cell for cell in cells if cell.stage == "ingest"]
+    drawn = settings_of(ingested.command, IngestSettings)
+    assert (drawn.folds, drawn.fold, sorted(drawn.labelled)) == (5, 0, ["2000", "500"])
+    encoder = settings_of(named(cells, "pretrain")["bert-0"].command, PretrainSettings)
+    assert (encoder.segment, encoder.hidden, encoder.layers) == ("line", 192, 4)
+    assert encoder.texts == [Path("data/raw/wac/text")]
+    made = yaml.safe_load(as_text(cells_of(read_experiment("arguments", PARAMS, {}, PATH), PATH)))[
+        "cells"
+    ]
+    assert {cell["candidates"] for cell in made["train"].values()} == {"arguments.parquet"}
+    assert {cell["file"] for cell in made["train"].values()} == {"sentences.parquet"}
+    assert made["evaluate"]["wac"]["parser"] == "arguments.parquet"
+    # Nobody makes candidates, whose folder the report would wait for in vain.
+    assert made["report"]["wac"]["candidates"] == "runs"

@@ -68,8 +68,16 @@ def test_arguments_are_typed_by_their_bunsetsu(tmp_path: Path) -> None:
     reads = Predicate(
         "wac/a/1", 5, Span(5, 7), True,
         (Argument("NOM", "DEP", (0,), (2,)), Argument("ACC", "DEP", (3,))),
+        (Span(0, 3), Span(3, 5), Span(7, 10)),
     )  # fmt: skip
-    sleeps = Predicate("wac/a/1", 7, Span(7, 10), True, (Argument("NOM", "ZAR", (0,), (2,)),))
+    sleeps = Predicate(
+        "wac/a/1",
+        7,
+        Span(7, 10),
+        True,
+        (Argument("NOM", "ZAR", (0,), (2,)),),
+        (Span(5, 7),),
+    )
     assert list(read_predicates(corpus)) == [reads, sleeps]
     every = list(read_predicates(ingested(tmp_path / "all", predicates="all")))
     assert every[:2] == [reads, sleeps]
@@ -190,3 +198,33 @@ def test_archive_and_folder_are_the_same(tmp_path: Path) -> None:
     given = {"reader": "wac", "source": tmp_path / "raw", "out": out, "labelled": ["full"]}
     run(IngestSettings.build(given, None))
     assert {s.split for s in read_sentences(out / "sentences.parquet")} >= {"train"}
+
+
+README_EXAMPLE = """\
+# S-ID:wiki000010000-1
+* 2D
++ 3D
+太郎 たろう 太郎 名詞 6 人名 5 * 0 * 0
+は は は 助詞 9 副助詞 2 * 0 * 0
+* 2D
++ 2D
+京都 きょうと 京都 名詞 6 地名 4 * 0 * 0
++ 3D <NE:ORGANIZATION:京都大学>
+大学 だいがく 大学 名詞 6 普通名詞 1 * 0 * 0
+に に に 助詞 9 格助詞 1 * 0 * 0
+* -1D
++ -1D <rel type="ガ" target="太郎" sid="WHERE" id="0"/><rel type="ニ" target="大学" sid="WHERE" id="2"/>
+行った いった 行く 動詞 2 * 0 子音動詞カ行促音便形 3 タ形 10
+EOS
+"""
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_the_example_of_the_corpus_page(tmp_path: Path, own: bool) -> None:
+    """Who went where, both DEP; as printed its tags name another sentence, and nobody of this one went."""
+    sid = "wiki000010000-1" if own else "w201106-0000010001-1"
+    (went,) = read_predicates(ingested(tmp_path, README_EXAMPLE.replace("WHERE", sid)))
+    found = (Argument("NOM", "DEP", (0,)), Argument("DAT", "DEP", (3,))) if own else ()
+    assert (went.predicate, went.phrase, went.verbal) == (5, Span(5, 6), True)
+    assert went.tied == (Span(0, 2), Span(2, 5))
+    assert went.arguments == found

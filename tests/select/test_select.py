@@ -746,7 +746,7 @@ def test_probabilities_are_documented() -> None:
     """docs/schema.md has the columns."""
     text = (Path(__file__).resolve().parents[2] / "docs/schema.md").read_text()
     section = text.split("## Probabilities:")[1].split("\n## ")[0]
-    assert all(f"| `{name}` |" in section for name in SHARES.names)
+    assert all(f"|`{name}`|" in section for name in SHARES.names)
 
 
 def test_rows_do_not_depend_on_the_shards(folder: Path, tmp_path: Path) -> None:

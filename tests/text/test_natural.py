@@ -15,6 +15,9 @@ from pipeline.text.natural import join_words, readable, split_words
         ('he said " no " and " yes "', 'he said "no" and "yes"'),
         ("the dogs ' owner", "the dogs' owner"),
         ("one : two ; three", "one: two; three"),
+        ("企業 が 基準 を 超える 。", "企業が基準を超える。"),
+        ("彼 は [MASK] を 「 読む 」", "彼は[MASK]を「読む」"),
+        ("１９９０ 年 NHK World の カメラ", "１９９０年NHK Worldのカメラ"),
     ],
 )
 def test_join_words_restores_ordinary_spelling(words: str, text: str) -> None:
@@ -30,6 +33,9 @@ def test_offsets_lead_back_to_every_word() -> None:
     assert shown == ['"', "He", "(", "she", ")", "did", "n't", ",", '"', "they", "said", "."]
     assert natural.slice(2, 5) == "(she)"
     assert natural.slice(5, 7) == "didn't"
+    words = ["大学", "に", "行った", "man", "。"]
+    natural = join_words(words)
+    assert [natural.text[a:b] for a, b in natural.offsets] == words
 
 
 @pytest.mark.parametrize(

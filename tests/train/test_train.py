@@ -375,7 +375,7 @@ def test_bad_input_is_named(tmp_path: Path) -> None:
     file = corpus / "sentences.parquet"
     good = read_json(draw)
     write_json(draw, good | {"validation": []})
-    assert "no coordination in the validation" in refusal(InputError, corpus, out)
+    assert "nothing in the validation" in refusal(InputError, corpus, out)
     write_json(draw, good | {"validation": good["labelled"][:3]})
     assert "the draw has a validation sentence in L (sentence s0)" in refusal(
         InputError, corpus, out

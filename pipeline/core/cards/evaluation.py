@@ -105,7 +105,7 @@ class MetricsDocument(TypedDict):
     task: NotRequired[str]
     corpus: NotRequired[PlaceName]
     instances: Annotated[CountOf, AfterValidator(_with_overall)]
-    resampled: NotRequired[Literal["instances", "documents"]]
+    resampled: NotRequired[Literal["instances", "documents", "sentences"]]
     runs: list[EvaluatedRun]
     summary: list[SummaryRow]
     comparisons: NotRequired[list[ComparisonRow]]

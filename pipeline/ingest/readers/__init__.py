@@ -36,7 +36,7 @@ from pipeline.ingest.splitting import (
     by_patterns,
 )
 from pipeline.text.unpacking import UnpackingAllowance
-from pipeline.world import generate_pairs, generate_sentences
+from pipeline.world import generate_clauses, generate_pairs, generate_sentences
 
 READERS: dict[str, Callable[[IngestSettings, Tally], Iterator[Sentence]]] = {
     "world": lambda s, tally: _counted(generate_sentences(s.source, s.sentences, s.seed), tally),
@@ -90,6 +90,7 @@ PREDICATE_READERS: dict[str, Callable[[IngestSettings, Tally], Iterator[Annotate
         licences=_licences(s, one_for_all(_licence(s)), known=True),
         allowance=UnpackingAllowance(s.largest_unpacked),
     ),
+    "world-arguments": lambda s, tally: _counted(_clauses(s, s.sentences), tally),
 }
 """Reader name → the sentences of ``settings.source`` with their predicates, likewise."""
 
@@ -119,6 +120,17 @@ def more_pairs(settings: IngestSettings) -> Iterator[Pair]:
     if settings.reader == "world-relations":
         s = settings
         yield from generate_pairs(s.source, s.raw, s.seed, first=s.sentences)
+
+
+def more_clauses(settings: IngestSettings) -> Iterator[AnnotatedSentence]:
+    """Further sentences with predicates that are written as raw text only."""
+    if settings.reader == "world-arguments":
+        yield from _clauses(settings, settings.raw, first=settings.sentences)
+
+
+def _clauses(settings: IngestSettings, count: int, first: int = 0) -> Iterator[AnnotatedSentence]:
+    for sentence, predicates in generate_clauses(settings.source, count, settings.seed, first):
+        yield AnnotatedSentence(sentence, predicates)
 
 
 def _treebank(

@@ -123,24 +123,30 @@ def _annotated(unit: Unit, document: str, tally: Tally) -> AnnotatedSentence | N
     tags = tuple(morpheme.word_class for morpheme in kept)
     heads = [_head(unit, phrase, places) for phrase in unit.phrases]
     same = _mentions(unit)
+    bunsetsu = _bunsetsu(unit, places)
     predicates = []
     for number, phrase in enumerate(unit.phrases):
         own = heads[number]
         if own is None or not any(each.name in _ROLE_OF for each in phrase.relations):
             continue
         classes = {unit.morphemes[n].word_class for n in range(phrase.start, phrase.end)}
-        around = [
-            places[n]
-            for other in unit.phrases
-            if other.bunsetsu == phrase.bunsetsu
-            for n in range(other.start, other.end)
-            if n in places
-        ]
-        bunsetsu = Span(min(around), max(around) + 1)
+        at = phrase.bunsetsu
+        near = [n for n, head in enumerate(unit.heads) if at in (n, head) or unit.heads[at] == n]
+        tied = tuple(bunsetsu[n] for n in near if n != at and n in bunsetsu)
         found = _arguments(unit, phrase, heads, same)
-        predicates.append(Predicate(sentence_id, own, bunsetsu, bool(classes & VERBAL), found))
+        verbal = bool(classes & VERBAL)
+        predicates.append(Predicate(sentence_id, own, bunsetsu[at], verbal, found, tied))
     sentence = Sentence(sentence_id, document, "", words, tags, None, (), "")
     return AnnotatedSentence(sentence, tuple(predicates))
+
+
+def _bunsetsu(unit: Unit, places: Mapping[int, int]) -> dict[int, Span]:
+    """The words of each bunsetsu that has any, by its number."""
+    words: dict[int, list[int]] = {}
+    for phrase in unit.phrases:
+        own = [places[n] for n in range(phrase.start, phrase.end) if n in places]
+        words.setdefault(phrase.bunsetsu, []).extend(own)
+    return {number: Span(min(own), max(own) + 1) for number, own in words.items() if own}
 
 
 def _head(unit: Unit, phrase: BasePhrase, places: Mapping[int, int]) -> int | None:

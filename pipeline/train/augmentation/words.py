@@ -12,7 +12,7 @@ from typing import Any
 from pipeline.core.errors import InputError
 from pipeline.core.types import Sentence
 from pipeline.tasks.augmentation import Labelled, happens
-from pipeline.text.coarse_tags import classes_of, coarse, is_penn
+from pipeline.text.coarse_tags import classes_of, coarse, is_known
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class WordDraw:
     Attributes:
         seed: of the draws.
         alpha: α.
-        names: ids of the sentences of L.
+        names: of the sentences of L.
         changeable: of each sentence the words that may change.
     """
 
@@ -38,15 +38,15 @@ class WordDraw:
         """The draw of a run.
 
         Raises:
-            InputError: ``mask_tags`` needs parts of speech, and a sentence has none, most are no Penn
-                tags, or they leave no word to change.
+            InputError: ``mask_tags`` needs parts of speech, and a sentence has none, most are tags
+                of neither Penn nor JUMAN, or they leave no word to change.
         """
         classes = classes_of(mask_tags)
         sentences = [each.sentence for each in labelled]
         changeable = [_changeable(each, classes, mask_tags) for each in labelled]
         if classes is not None:
             _require_classes(sentences, changeable, mask_tags)
-        return cls(seed, alpha, [s.sentence_id for s in sentences], changeable)
+        return cls(seed, alpha, [each.name for each in labelled], changeable)
 
     def facts(self) -> list[list[int]]:
         """What the draws depend on beyond the settings."""
@@ -66,15 +66,16 @@ def _require_classes(
     """Check that the tags of L say which words are meant.
 
     Raises:
-        InputError: most are no Penn tags, whose class nobody knows; or no word of L may change.
+        InputError: most are tags of neither Penn nor JUMAN, whose class nobody knows; or no word of L may
+            change.
     """
     tags = [tag for sentence in sentences for tag in sentence.tags or ()]
-    foreign = [tag for tag in tags if not is_penn(tag)]
+    foreign = [tag for tag in tags if not is_known(tag)]
     if 2 * len(foreign) > len(tags):
         raise InputError(
-            f"--mask-tags {wanted} goes by Penn tags, and most tags of the labelled sentences are none "
+            f"--mask-tags {wanted} goes by tags of Penn or JUMAN, and most of L's are none "
             f"({foreign[0]})",
-            remedy="say --mask-tags all, or ingest a treebank with Penn tags (docs/augmentation.md)",
+            remedy="say --mask-tags all, or ingest a treebank with such tags (docs/augmentation.md)",
         )
     if not any(changeable):
         raise InputError(

@@ -1,0 +1,170 @@
+"""What do variants gain on Japanese zero anaphora, over copies and over rules? Its runs and its tables.
+
+Every command of conjoin is a unit that is not done again: ``units`` prints them in order, ``run`` does those
+that are not done, until its hours are over, and evaluates; ``rules`` and ``tables`` print. README.md here has
+the commands. What each unit cost goes to outcomes/arguments_costs.jsonl.
+"""
+
+import argparse
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from benchmarks.outcomes import FOLDER
+from benchmarks.table_parts import print_table, signed
+from benchmarks.units import Unit, run, wanted
+from pipeline.core.comparison import Counts, compare_counts, documents_of, mean_sd
+from pipeline.core.documents import read_json
+from pipeline.core.predicates import DEP, ZAR
+from pipeline.tasks.arguments.evaluation import ArgumentEvaluation, chosen_in
+from pipeline.tasks.arguments.figures import KINDS, counted, f1
+from pipeline.tasks.arguments.permutation import p_value
+from pipeline.tasks.arguments.predicates import Clause, clauses_of_split
+from pipeline.tasks.arguments.rules import by_rules
+
+COSTS = FOLDER / "arguments_costs.jsonl"
+
+SYSTEMS = ("baseline", "copy", "fill-multi-argmax", "mask", "mask-no-verbs", "mask-verbs")
+"""Names of params.yaml."""
+
+CONTROL = "copy"
+
+SIZES = ("500", "2000")
+
+FIGURES = (ZAR, DEP, "ALL")
+
+
+def chain(corpus: Path, seed: int, sizes: Sequence[str]) -> Iterator[Unit]:
+    """The units of one seed, in order: the smaller draw first."""
+    for size in sizes:
+        for system in SYSTEMS:
+            command = (
+                "train", str(corpus), "--system", system, "--labelled", size, "--seed", str(seed),
+                "--params", "params.yaml", "--resume",
+            )  # fmt: skip
+            yield Unit(f"train {system} {size}/seed-{seed}", command)
+
+
+def of_figure(counts: Counts, figure: str) -> Counts:
+    """Right, said and there of a figure's arguments, ``[predicates, 1, 3]``."""
+    own = counts if figure == "ALL" else counts[:, [KINDS.index(figure)]]
+    summed: Counts = own.sum((1, 2))[:, None]
+    return summed
+
+
+def in_per_cent(counts: Counts) -> list[str]:
+    """F1 of zeros, of dependents and of all."""
+    return [f"{100 * (f1(of_figure(counts, figure)) or 0):.1f}" for figure in FIGURES]
+
+
+def by_the_rules(clauses: Sequence[Clause]) -> Counts:
+    """What the rules get right, say, and what is there, of each predicate."""
+    return counted([each.predicate for each in clauses], [by_rules(each) for each in clauses])
+
+
+def print_rules(corpus: Path) -> None:
+    """Of each split, and of all there is."""
+    splits = {name: clauses_of_split(corpus, name) for name in ("train", "dev", "test")}
+    splits["all"] = [clause for own in splits.values() for clause in own]
+    rows = [
+        [name, f"{len(own):,}", *in_per_cent(by_the_rules(own))] for name, own in splits.items()
+    ]
+    print_table(["split", "predicates", *FIGURES], rows)
+
+
+def measured(
+    corpus: Path, clauses: Sequence[Clause], metrics: Mapping[str, list[dict[str, object]]]
+) -> dict[tuple[int, str], dict[int, Counts]]:
+    """What each run got right, by |L| and system, by seed."""
+    found: dict[tuple[int, str], dict[int, Counts]] = {}
+    for each in metrics["runs"]:
+        name = f"{each['system']}-{each['labelled']}-{each['seed']}.parquet"
+        rows = pq.read_table(corpus / "evaluation/predictions" / name).to_pylist()
+        counts = counted([clause.predicate for clause in clauses], [chosen_in(row) for row in rows])
+        cell = int(str(each["labelled"])), str(each["system"])
+        found.setdefault(cell, {})[int(str(each["seed"]))] = counts
+    return found
+
+
+def print_tables(corpus: Path) -> None:
+    """F1 beside the rules', gains over the control with intervals, and p of each seed.
+
+    Raises:
+        SystemExit: the predictions are of other predicates than the corpus has.
+    """
+    metrics = read_json(corpus / "evaluation/metrics.json")
+    evaluation = ArgumentEvaluation()
+    clauses = evaluation.instances(corpus, metrics["split"], None)
+    if dict(evaluation.sizes(clauses)) != metrics["instances"]:
+        raise SystemExit(f"{corpus}: evaluate it again, it has other predicates by now")
+    sentences = documents_of(evaluation.documents(clauses))
+    found = measured(corpus, clauses, metrics)
+    rules = by_the_rules(clauses)
+    print(f"{corpus.name}, {metrics['split']}, {len(clauses):,} predicates\n")
+    rows = [["", "rules", "", *in_per_cent(rules)]]
+    for (labelled, system), runs in sorted(found.items()):
+        cells = []
+        for figure in FIGURES:
+            mean, sd = mean_sd([f1(of_figure(each, figure)) for each in runs.values()])
+            cells.append(f"{100 * (mean or 0):.1f}" + (f" ± {100 * sd:.1f}" if sd else ""))
+        rows.append([f"{labelled:,}", system, str(len(runs)), *cells])
+    print_table(["L", "system", "seeds", *FIGURES], rows)
+    gains = []
+    for (labelled, system), runs in sorted(found.items()):
+        control = found.get((labelled, CONTROL))
+        if control is None or system == CONTROL:
+            continue
+        for figure in FIGURES:
+            one, two = (
+                {seed: of_figure(each, figure) for seed, each in of.items()}
+                for of in (runs, control)
+            )
+            gain = compare_counts(one, two, (0, labelled), sentences)
+            if gain is None:
+                continue
+            each = sentences if sentences is not None else range(len(clauses))
+            ps = [f"{p_value(one[seed], two[seed], list(each)):.3f}" for seed in gain.seeds]
+            gains.append([f"{labelled:,}", system, figure, signed(gain), ", ".join(ps)])
+    print(f"Gains over {CONTROL}\n")
+    print_table(["L", "system", "of", "gain", "p of each seed"], gains)
+
+
+def main(given: argparse.Namespace) -> None:
+    """Print, or do the units of the seeds, one chain after the other."""
+    if given.command == "rules":
+        print_rules(given.corpus)
+        return
+    if given.command == "tables":
+        print_tables(given.corpus)
+        return
+    units = [unit for seed in given.seeds for unit in chain(given.corpus, seed, given.sizes)]
+    units = wanted(units, given.only)
+    if given.command == "units":
+        print(*(f"conjoin {' '.join(unit.command)}" for unit in units), sep="\n")
+        return
+    run(units, given.corpus, COSTS, given.jobs, given.hours)
+    line = (sys.executable, "-m", "pipeline", "evaluate", str(given.corpus), "--split", given.split)
+    subprocess.run(line, check=True)  # noqa: S603 - our own command
+
+
+def _options(line: Sequence[str] | None = None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("command", choices=("units", "run", "rules", "tables"))
+    parser.add_argument("--corpus", type=Path, required=True)
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
+    parser.add_argument("--sizes", nargs="+", default=list(SIZES))
+    parser.add_argument(
+        "--only", nargs="*", default=[], help="units, as 'train mask-no-verbs', and what they need"
+    )
+    parser.add_argument("--jobs", type=int, default=2, help="commands at a time, a core each")
+    parser.add_argument("--hours", type=float, default=1000.0)
+    parser.add_argument("--split", default="test")
+    return parser.parse_args(line)
+
+
+if __name__ == "__main__":
+    main(_options())

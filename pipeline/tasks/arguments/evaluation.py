@@ -1,0 +1,133 @@
+"""Arguments predicted and judged: F1 of zero anaphora (ZAR), of dependents (DEP) and of all."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from pipeline.core.corpus_folder import ARGUMENTS_FILE
+from pipeline.core.errors import InputError
+from pipeline.core.files import digest_of
+from pipeline.core.predicates import DEP, ROLES, ZAR, predicate_row
+from pipeline.tasks.arguments.examples import example_of
+from pipeline.tasks.arguments.figures import KINDS, counted, f1
+from pipeline.tasks.arguments.model import ArgumentModel
+from pipeline.tasks.arguments.predicates import Clause, clauses_of_split
+from pipeline.tasks.protocol import Evaluation, Judged, Row
+
+WITH_MENTIONS = "with mentions"
+"""Of figures where another mention of a filler is right, too."""
+
+_CHOICE = pa.struct(
+    [
+        pa.field("role", pa.string(), nullable=False),
+        pa.field("word", pa.int32(), nullable=False),
+        pa.field("probability", pa.float32(), nullable=False),
+        pa.field("chosen", pa.bool_(), nullable=False),
+    ]
+)
+
+
+class ArgumentEvaluation(Evaluation[Clause]):
+    """See ``tasks.protocol.Evaluation``; an instance is a predicate of a sentence."""
+
+    title = "F1 (%) of arguments, overall: of all roles and kinds"
+    figure = "F1"
+    together = "sentences"
+    schema = pa.schema(
+        [
+            pa.field("sentence_id", pa.string(), nullable=False),
+            pa.field("predicate", pa.int32(), nullable=False),
+            pa.field(
+                "choices", pa.list_(pa.field("element", _CHOICE, nullable=False)), nullable=False
+            ),
+        ]
+    )
+    columns = ("overall", ZAR, DEP)
+
+    def instances(self, corpus: Path, split: str, limit: int | None) -> list[Clause]:
+        """The predicates of a split, or of its first ``limit`` sentences with one."""
+        found = clauses_of_split(corpus, split, limit)
+        if not any(clause.predicate.arguments for clause in found):
+            raise InputError(
+                f"no predicate with an argument in its sentence in split {split!r}",
+                path=corpus / ARGUMENTS_FILE,
+                remedy="choose another --split or a greater --limit",
+            )
+        return found
+
+    def digest(self, instances: Sequence[Clause]) -> str:
+        """What tells their sentences and arguments from others."""
+        rows = [[clause.words, predicate_row(clause.predicate)] for clause in instances]
+        return digest_of(rows)
+
+    def documents(self, instances: Sequence[Clause]) -> list[str]:
+        """The sentences that they are of, whose predicates are drawn together."""
+        return [clause.sentence_id for clause in instances]
+
+    def sizes(self, instances: Sequence[Clause]) -> dict[str, int]:
+        """How many arguments there are: of all, of each kind, and of its roles."""
+        there = counted([each.predicate for each in instances], [{} for _ in instances])
+        of_roles = there[..., 2].sum(0)
+        sizes = {"overall": int(of_roles.sum())}
+        sizes |= {kind: int(own.sum()) for kind, own in zip(KINDS, of_roles, strict=True)}
+        return sizes | {
+            f"{kind} {role}": int(of_roles[k, r])
+            for k, kind in enumerate(KINDS)
+            for r, role in enumerate(ROLES)
+            if of_roles[k, r]
+        }
+
+    def rows(
+        self, model: ArgumentModel, instances: Sequence[Clause], batch_tokens: int
+    ) -> list[Row]:
+        """The most probable word of each role, and whether it is chosen."""
+        found = model.choices([example_of(clause) for clause in instances], batch_tokens)
+        rows: list[Row] = []
+        for clause, own in zip(instances, found, strict=True):
+            words = model.chosen(own)
+            choices = [
+                {
+                    "role": role,
+                    "word": choice.word,
+                    "probability": choice.probability,
+                    "chosen": role in words,
+                }
+                for role, choice in zip(ROLES, own, strict=True)
+                if choice is not None
+            ]
+            rows.append(
+                {
+                    "sentence_id": clause.sentence_id,
+                    "predicate": clause.predicate.predicate,
+                    "choices": choices,
+                }
+            )
+        return rows
+
+    def judged(self, instances: Sequence[Clause], rows: Sequence[Row]) -> Judged:
+        """F1 of all, of each kind and its roles; as criteria the same where mentions are right, too."""
+        predicates = [clause.predicate for clause in instances]
+        chosen = [chosen_in(row) for row in rows]
+        counts = counted(predicates, chosen)
+        loose = counted(predicates, chosen, mentions=True)
+        figures = {"overall": f1(counts)}
+        figures |= {kind: f1(counts[:, k]) for k, kind in enumerate(KINDS)}
+        for name in list(self.sizes(instances))[len(self.columns) :]:
+            kind, role = name.split()
+            figures[name] = f1(counts[:, KINDS.index(kind), ROLES.index(role)])
+        criteria = {f"ALL {WITH_MENTIONS}": f1(loose)}
+        criteria |= {f"{kind} {WITH_MENTIONS}": f1(loose[:, k]) for k, kind in enumerate(KINDS)}
+        return Judged(
+            figures=figures,
+            criteria=criteria,
+            unscored=sum(not row["choices"] for row in rows),
+            counts=np.asarray(counts.sum((1, 2))[:, None]),
+        )
+
+
+def chosen_in(row: Mapping[str, object]) -> dict[str, int]:
+    """The words that a row of predictions chooses, by role."""
+    choices: list[dict[str, int]] = row["choices"]  # type: ignore[assignment]
+    return {str(each["role"]): each["word"] for each in choices if each["chosen"]}
