@@ -133,12 +133,12 @@ def test_it_starts_as_a_program() -> None:
         (
             ["ingest", "treebnk", "x"],
             "ingest.reader = 'treebnk': no such reader; there are: world, genia, ptb, ptb-ext, gum, "
-            "treebank, text, pdtb, wac, world-relations; "
+            "treebank, text, pdtb, wac, world-relations, world-arguments; "
             "did you mean 'treebank'? A section of params.yaml needs --params",
         ),
         (
             ["ingest", "figure4", "x"],
-            "pdtb, wac, world-relations; a section of params.yaml needs --params",
+            "pdtb, wac, world-relations, world-arguments; a section of params.yaml needs --params",
         ),
         (["generate", "x", "--coordinator", "as well as"], "generate.coordinator = 'as well as'"),
     ],
