@@ -1,7 +1,7 @@
 """The tables of the study of relations, from what each model said of each pair, which is kept.
 
     python benchmarks/relations/relations_tables.py keep data/study/gdtb-minilm  # after `conjoin evaluate`
-    python benchmarks/relations/relations_tables.py print data/study/gdtb-minilm
+    python benchmarks/relations/relations_tables.py print data/study/gdtb-minilm  # data/world-relations alike
 
 ``keep`` adds the runs that `conjoin evaluate` measured to benchmarks/outcomes/CORPUS.jsonl: of each run a
 letter a pair, in the order of the corpus, so that no word of the treebank is in it. ``print`` needs the
@@ -29,7 +29,8 @@ from pipeline.core.pairs import Pair
 from pipeline.tasks.relations.evaluation import RelationEvaluation, macro_f1, micro_f1
 from pipeline.tasks.relations.figures import counted, f1
 
-VANILLA = "vanilla"
+VANILLA = ("vanilla", "baseline")
+"""Whose gains are shown: as relations_study.py calls it, or as experiments do."""
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 """Of senses, in the order of the head; what is none of them is a dash."""
 
@@ -137,18 +138,19 @@ def print_tables(corpus: Path) -> None:
             right, said_by(run, head["senses"]), head["senses"]
         )
         synthetic[run["system"]].append(run["synthetic"])
+    vanilla = next(name for name in VANILLA if name in of)
     one = {name: {s: c.sum(1, keepdims=True) for s, c in each.items()} for name, each in of.items()}
     order = sorted(of, key=lambda name: np.mean([macro_f1(c) for c in of[name].values()]))
     made = []
     for name in order:
         counts = list(of[name].values())
         fewest, most = min(synthetic[name]), max(synthetic[name])
-        micro, _ = gain(one[name], one[VANILLA], documents)
+        micro, _ = gain(one[name], one[vanilla], documents)
         made.append(
             [
                 name, str(len(counts)), "–".join(f"{n:,}" for n in sorted({fewest, most})),
                 spread([micro_f1(c) for c in counts]), micro,
-                spread([macro_f1(c) for c in counts]), *gain(of[name], of[VANILLA], documents),
+                spread([macro_f1(c) for c in counts]), *gain(of[name], of[vanilla], documents),
             ]
         )  # fmt: skip
     columns = ("seeds", "synthetic pairs", "micro-F1", "gain", "macro-F1", "gain", "t over seeds")
