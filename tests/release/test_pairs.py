@@ -1,6 +1,7 @@
 """New argument pairs as a dataset repository: rows, card, whose terms, and what refuses them."""
 
 import json
+import re
 import shutil
 import subprocess
 from collections import Counter
@@ -232,11 +233,39 @@ def test_a_row_that_is_not_its_contents_is_refused(corpus: Path, tmp_path: Path)
     changed = table.to_pylist()
     changed[1]["arg2"] += " not"
     write_rows(path, table.schema, changed)
+    _settled(folder, path)
+    with pytest.raises(InputError, match=r"row 2 of its candidates has an id .* its content's"):
+        run(ReleaseSettings(candidates=folder, out=tmp_path / "release"))
+
+
+def _settled(folder: Path, path: Path) -> None:
+    """Have the manifest say what a changed file is."""
     manifest = read_json(folder / "manifest.json")
     (shard,) = (each for each in manifest["shards"] if each["file"] == path.name)
     shard |= {"bytes": path.stat().st_size, "sha256": sha256_of(path)}
     write_json(folder / "manifest.json", manifest)
-    with pytest.raises(InputError, match=r"row 2 of its candidates has an id .* its content's"):
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "what"),
+    [
+        ("score", float("nan"), "has the score nan"),
+        ("score", float("inf"), "has the score inf"),
+        ("writer", "a\x1b[2J", "has a control character in its writer"),
+        ("confused", "a\u202eb", "has a control character in its confused"),
+        ("prompt", "a\nb", "has a control character in its prompt"),
+    ],
+)
+def test_no_number_and_no_control_character_goes_on(
+    corpus: Path, tmp_path: Path, column: str, value: object, what: str
+) -> None:
+    """As `validate` has it of rows of coordination."""
+    folder = made(corpus, "candidates/a", filter="none")
+    (path, *_) = folder.glob("candidates-*")
+    table = pq.read_table(path)
+    write_rows(path, table.schema, [{**row, column: value} for row in table.to_pylist()])
+    _settled(folder, path)
+    with pytest.raises(InputError, match=re.escape(what)):
         run(ReleaseSettings(candidates=folder, out=tmp_path / "release"))
 
 
