@@ -9,6 +9,7 @@ from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import yaml
@@ -244,6 +245,18 @@ def _settled(folder: Path, path: Path) -> None:
     (shard,) = (each for each in manifest["shards"] if each["file"] == path.name)
     shard |= {"bytes": path.stat().st_size, "sha256": sha256_of(path)}
     write_json(folder / "manifest.json", manifest)
+
+
+def test_a_null_is_no_matter_for_validate(corpus: Path, tmp_path: Path) -> None:
+    """Which takes no argument pairs."""
+    folder = made(corpus, "candidates/a", filter="none")
+    (path, *_) = folder.glob("candidates-*")
+    table = pq.read_table(path)
+    place, nothing = table.schema.get_field_index("label"), pa.nulls(len(table), pa.string())
+    pq.write_table(table.set_column(place, "label", nothing), path)
+    _settled(folder, path)
+    with pytest.raises(InputError, match=r"null in column 'label'; make the pairs again"):
+        run(ReleaseSettings(candidates=folder, out=tmp_path / "release"))
 
 
 @pytest.mark.parametrize(

@@ -91,25 +91,21 @@ def require_valid_pairs(shards: Shards) -> None:
 
 def _fault(row: Mapping[str, Any], there: set[str], *, usable: bool) -> str | None:
     """What is wrong with a row; the ids of usable ones are remembered."""
-    own = row["candidate_id"]
+    own, score = row["candidate_id"], row["score"]
     if own != synthetic_id(*(row[name] for name in _TEXTS)):
         return f"has an id ({own[:24]!r}) that is not its content's"
-    score = row["score"]
     if score is not None and not math.isfinite(score):
         return f"has the score {score}"
-    for name in _SHOWN:
-        if row[name] is not None and not is_without_control(row[name]):
-            return f"has a control character in its {name}"
-    if not usable:
-        return None
-    for name in _TEXTS:
-        if not row[name].strip():
+    for name in (*_SHOWN, *(_TEXTS if usable else ())):
+        text = row[name] or ""
+        if name in _TEXTS and not text.strip():
             return f"has no {name}"
-        if not is_without_control(row[name]):
+        if not is_without_control(text):
             return f"has a control character in its {name}"
-    if own in there:
+    if usable and own in there:
         return f"stands there twice ({own})"
-    there.add(own)
+    if usable:
+        there.add(own)
     return None
 
 
