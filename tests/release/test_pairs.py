@@ -318,3 +318,12 @@ def test_every_reason_and_column_is_explained() -> None:
     assert reasons == set(words("reasons"))
     assert set(RELEASED_PAIRS["rejected"].names) == set(words("columns"))
     assert issubclass(InputError, ConjoinError)
+
+
+@pytest.mark.parametrize(
+    "given", [{"name": "a\x1b[2J"}, {"name": " "}, {"author": ["A", "b\nc"]}, {"author": [""]}]
+)
+def test_cards_show_names_that_can_be_printed(tmp_path: Path, given: dict[str, Any]) -> None:
+    """Of whatever release."""
+    with pytest.raises(SettingsError, match="no control character: cards show it"):
+        ReleaseSettings.build({"candidates": tmp_path, "out": tmp_path / "x"} | given, None)
