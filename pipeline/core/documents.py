@@ -334,7 +334,7 @@ def _text(
             )
         return path.read_text(encoding="utf-8", errors=errors)
     except (FileNotFoundError, NotADirectoryError) as error:
-        raise refusal("no such file", path=path, remedy=remedy) from error
+        raise refusal("no such file", path=path, remedy=remedy or "check the name") from error
     except OSError as error:
         raise refusal(f"cannot be read: {error.strerror}", path=path, remedy=remedy) from error
     except UnicodeDecodeError as error:

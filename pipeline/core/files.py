@@ -81,6 +81,10 @@ def writing(path: Path) -> Iterator[None]:
         yield
     except PermissionError as error:
         raise InputError("cannot write here", path=path, remedy="check the permissions") from error
+    except IsADirectoryError as error:
+        raise InputError(
+            "a folder, where a file is to be written", path=path, remedy="move it away"
+        ) from error
     except OSError as error:
         if error.errno not in _DISK:
             raise

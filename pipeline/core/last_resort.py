@@ -100,9 +100,8 @@ def _said_in_one_line() -> Iterator[None]:
         raise
     except (ConjoinError, OSError, UnicodeDecodeError) as error:
         _SIGNALS.end(error)
-        shown = output_fault(error) or error
         # Files that cannot be opened or read are for the user to put right as well.
-        _end(" ".join(str(shown).split()), FOR_THE_USER, error)
+        _end(" ".join(str(output_fault(error) or _of_a_file(error)).split()), FOR_THE_USER, error)
     except Exception as error:
         _SIGNALS.end(error)
         if is_short_of_memory(error):
@@ -146,6 +145,14 @@ def is_short_of_memory(error: Exception) -> bool:
     names = {kind.__name__ for kind in type(error).__mro__}
     # A CPU's allocator says "can't", the system "Cannot".
     return bool(names & {"MemoryError", "OutOfMemoryError"}) or "allocate memory" in str(error)
+
+
+def _of_a_file(error: BaseException) -> BaseException | str:
+    """What the system says of a file: which one it is, what is wrong with it, what to do."""
+    if not isinstance(error, OSError) or error.filename is None or not error.strerror:
+        return error
+    name = error.filename if error.filename2 is None else error.filename2
+    return f"{name!r}: {error.strerror}; look at it, and run the same command again"
 
 
 def _words(error: BaseException) -> str:

@@ -69,7 +69,10 @@ def run(settings: EvaluateSettings) -> None:
     folders = _runs(settings.corpus)
     task = task_of(settings.corpus)
     if settings.parser and not isinstance(task, CoordinationTask):
-        raise SettingsError(f"a corpus of {task.name}: parsers find coordination alone")
+        raise SettingsError(
+            f"a corpus of {task.name}, and parsers find coordination alone",
+            path=settings.corpus, remedy="evaluate it without --parser",
+        )  # fmt: skip
     instances = task.evaluation.instances(settings.corpus, settings.split, settings.limit)
     out = settings.corpus / "evaluation"
     # Not the device: on another the last digits of probabilities differ, and to look for it would take

@@ -20,6 +20,7 @@ from pipeline.core.console import say
 from pipeline.core.documents import parse_yaml, read_json, read_yaml
 from pipeline.core.errors import InputError, SettingsError
 from pipeline.core.files import folder_lock, write_json, write_text
+from pipeline.core.names import nearest
 from pipeline.experiments.cells import Cell, Cells
 from pipeline.experiments.expansion import CELLS, as_text, cells_of
 from pipeline.experiments.experiment import DEFAULT, FOLDER, LISTS, read_experiment
@@ -133,6 +134,14 @@ def _set(document: dict[str, Any], pair: str, what: str) -> None:
         place = place.get(name) if isinstance(place, dict) else None
     if not (equals and all(key.split(".")) and isinstance(place, dict)):
         raise SettingsError(f"{what} = {pair!r}: no such place in {PARAMS}")
+    if not above and last not in document:  # nobody would read it
+        lists = ", ".join(LISTS)
+        raise SettingsError(
+            f"{what} = {pair!r}: {last!r} is no section of {PARAMS}, nor a list of an experiment",
+            remedy="; ".join(
+                filter(None, (nearest(last, [*LISTS, *document]), f"lists are {lists}"))
+            ),
+        )
     place[last] = parse_yaml(value, what=f"{what} = {pair!r}")
 
 

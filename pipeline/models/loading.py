@@ -91,6 +91,8 @@ def locate(
             neither a folder's nor such as the hub has, or folders name one another in a circle.
         InputError: a ``ready.json`` names no model.
     """
+    if not name.strip():  # the corpus itself would stand in its place
+        raise ModelError("a model without a name", remedy="name its folder, or one of the hub")
     inside = corpus / name if corpus else None
     folder = inside if inside is not None and inside.is_dir() else Path(name)
     if not folder.is_dir():

@@ -7,6 +7,7 @@ from typing import ClassVar, Self
 from pydantic import Field, field_validator, model_validator
 
 from pipeline.core.settings import TREES_OF_HELP, OnlyWith, Settings, TreesOf
+from pipeline.core.words import is_without_control
 from pipeline.corpus.licences import LONGEST
 
 
@@ -64,6 +65,14 @@ class ReleaseSettings(Settings):
                 "a tree holds the source's words, which --stand-off leaves out; leave one of the two out"
             )
         return self
+
+    @field_validator("name", "author")
+    @classmethod
+    def _can_be_printed(cls, given: str | list[str] | None) -> str | list[str] | None:
+        for each in given if isinstance(given, list) else [given or "a name"]:
+            if not (each.strip() and is_without_control(each)):
+                raise ValueError("must have words, and no control character: cards show it")
+        return given
 
     @field_validator("version")
     @classmethod

@@ -20,7 +20,7 @@ import torch
 from pipeline.core.claims import atomic_folder
 from pipeline.core.disk import disk_faults
 from pipeline.core.errors import InputError
-from pipeline.core.files import write_text
+from pipeline.core.files import write_json, write_text
 from pipeline.core.fingerprint import Fingerprint
 from pipeline.core.last_resort import ending_in_one_line
 from pipeline.executor.checkpoints import TrainingCheckpoints
@@ -105,6 +105,14 @@ def test_what_libraries_say_of_disks(tmp_path: Path, error: Exception, number: i
     with pytest.raises(OSError, match=str(tmp_path)) as caught, disk_faults(tmp_path):
         raise error
     assert caught.value.errno == number
+
+
+def test_a_folder_where_a_file_is_to_stand_is_named(tmp_path: Path) -> None:
+    """And not the temporary one; what stands there stays."""
+    (tmp_path / "x.json").mkdir()
+    with pytest.raises(InputError, match=r"/x\.json: a folder, where a file is .*; move it away"):
+        write_json(tmp_path / "x.json", {})
+    assert [path.name for path in tmp_path.iterdir()] == ["x.json"]
 
 
 def test_other_errors_pass(tmp_path: Path) -> None:

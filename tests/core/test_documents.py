@@ -95,7 +95,7 @@ def test_only_regular_files_are_opened(tmp_path: Path) -> None:
     (tmp_path / "bytes").write_bytes(b"\xff\xfe")
     with pytest.raises(InputError, match="not UTF-8"):
         read_json(tmp_path / "bytes")
-    with pytest.raises(SettingsError, match="no such file"):
+    with pytest.raises(SettingsError, match="no such file; check the name"):
         read_yaml(tmp_path / "none")
 
 

@@ -67,6 +67,8 @@ def ended(
         (KeyboardInterrupt(), 130, "interrupted; what is finished is kept"),
         (InputError("no"), 2, "no"),
         (FileNotFoundError(2, "No such file", "x\x1b[31m\udcff"), 2, r"'x\x1b[31m\udcff'"),
+        (OSError(40, "Too many links", "a"), 2, "conjoin: 'a': Too many links; look at it, and run"),
+        (OSError(18, "Other device", "a", 1, "b"), 2, "conjoin: 'b': Other device; look at it"),
         (BrokenPipeError(32, "of another pipe"), 2, "of another pipe"),
     ],
 )  # fmt: skip

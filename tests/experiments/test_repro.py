@@ -132,6 +132,9 @@ def test_settings_of_one_run_are_put_back(project: Path) -> None:
     for wrong in ("word.is.it=1", "word.is", "ward.is=1"):
         with pytest.raises(SettingsError, match="no such place"):
             run(ReproSettings(jobs=1, set=[wrong]))
+    for wrong, meant in (("wort=1", "did you mean 'word'"), ("seed=[0]", "did you mean 'seeds'")):
+        with pytest.raises(SettingsError, match=f"no section of .*{meant}.*lists are corpora"):
+            run(ReproSettings(jobs=1, set=[wrong]))
     assert (project / "params.yaml").read_text() == "word: {is: old}  # a comment\n"
 
 

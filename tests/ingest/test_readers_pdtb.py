@@ -250,7 +250,10 @@ BAD = {
         r"00/d0:2: the range 3\.\.9999 lies beyond the text, which has \d+ characters",
     ),
     "no range": (LONG.replace("3..9999", "3-9"), r"00/d0:2: column 15 is no ranges .*'3-9'"),
-    "backwards": (LONG.replace("3..9999", "9..3"), r"00/d0:2: the range 9\.\.3 "),
+    "backwards": (
+        LONG.replace("3..9999", "9..3"),
+        r"00/d0:2: the range 9\.\.3 ends before it begins",
+    ),
     "empty": (LONG.replace("3..9999", ""), r"00/d0:2: Arg1 has no words"),
     "digits": (LONG.replace("9999", "9" * 5000), r"00/d0:2: column 15 is no ranges .*'3\.\.9999"),
     "without measure": (

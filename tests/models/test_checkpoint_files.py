@@ -300,3 +300,4 @@ def test_a_hub_out_of_reach_is_one_line(
 def test_what_the_hub_cannot_have_is_a_missing_folder(name: str) -> None:
     """A path with a typo is not asked for on the hub."""
     one_line(lambda: locate(name), f"no folder '{name}'")
+    one_line(lambda: locate(" ", Path()), "a model without a name")

@@ -1,6 +1,7 @@
 """Writers: what is kept of their answers, what is asked again, and the one that runs here."""
 
 import json
+import os
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -162,6 +163,20 @@ def test_replay_of_nothing(place: str, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match="no completions"):
         KeptAnswers.earlier(tmp_path / place)
+
+
+@pytest.mark.parametrize("place", ["completions-0.jsonl", "."])
+def test_a_pipe_is_not_waited_for(place: str, tmp_path: Path) -> None:
+    """Named, or among the completions of a folder; nor is a link to itself followed."""
+    (tmp_path / ".units").mkdir()
+    pipe = tmp_path / ".units/completions-0.jsonl"
+    os.mkfifo(pipe)
+    with pytest.raises(InputError, match="not a regular file; replace it"):
+        KeptAnswers.earlier(pipe if place != "." else tmp_path)
+    pipe.unlink()
+    pipe.symlink_to(pipe.name)
+    with pytest.raises(InputError, match=r"cannot be read: Too many levels .*; remove the file"):
+        KeptAnswers.earlier(tmp_path)
 
 
 @pytest.mark.parametrize(

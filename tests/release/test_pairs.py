@@ -1,6 +1,7 @@
 """New argument pairs as a dataset repository: rows, card, whose terms, and what refuses them."""
 
 import json
+import re
 import shutil
 import subprocess
 from collections import Counter
@@ -8,6 +9,7 @@ from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import yaml
@@ -233,11 +235,51 @@ def test_a_row_that_is_not_its_contents_is_refused(corpus: Path, tmp_path: Path)
     changed = table.to_pylist()
     changed[1]["arg2"] += " not"
     write_rows(path, table.schema, changed)
+    _settled(folder, path)
+    with pytest.raises(InputError, match=r"row 2 of its candidates has an id .* its content's"):
+        run(ReleaseSettings(candidates=folder, out=tmp_path / "release"))
+
+
+def _settled(folder: Path, path: Path) -> None:
+    """Have the manifest say what a changed file is."""
     manifest = read_json(folder / "manifest.json")
     (shard,) = (each for each in manifest["shards"] if each["file"] == path.name)
     shard |= {"bytes": path.stat().st_size, "sha256": sha256_of(path)}
     write_json(folder / "manifest.json", manifest)
-    with pytest.raises(InputError, match=r"row 2 of its candidates has an id .* its content's"):
+
+
+def test_a_null_is_no_matter_for_validate(corpus: Path, tmp_path: Path) -> None:
+    """Which takes no argument pairs."""
+    folder = made(corpus, "candidates/a", filter="none")
+    (path, *_) = folder.glob("candidates-*")
+    table = pq.read_table(path)
+    place, nothing = table.schema.get_field_index("label"), pa.nulls(len(table), pa.string())
+    pq.write_table(table.set_column(place, "label", nothing), path)
+    _settled(folder, path)
+    with pytest.raises(InputError, match=r"null in column 'label'; make the pairs again"):
+        run(ReleaseSettings(candidates=folder, out=tmp_path / "release"))
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "what"),
+    [
+        ("score", float("nan"), "has the score nan"),
+        ("score", float("inf"), "has the score inf"),
+        ("writer", "a\x1b[2J", "has a control character in its writer"),
+        ("confused", "a\u202eb", "has a control character in its confused"),
+        ("prompt", "a\nb", "has a control character in its prompt"),
+    ],
+)
+def test_no_number_and_no_control_character_goes_on(
+    corpus: Path, tmp_path: Path, column: str, value: object, what: str
+) -> None:
+    """As `validate` has it of rows of coordination."""
+    folder = made(corpus, "candidates/a", filter="none")
+    (path, *_) = folder.glob("candidates-*")
+    table = pq.read_table(path)
+    write_rows(path, table.schema, [{**row, column: value} for row in table.to_pylist()])
+    _settled(folder, path)
+    with pytest.raises(InputError, match=re.escape(what)):
         run(ReleaseSettings(candidates=folder, out=tmp_path / "release"))
 
 
@@ -285,3 +327,12 @@ def test_every_reason_and_column_is_explained() -> None:
     assert reasons == set(words("reasons"))
     assert set(RELEASED_PAIRS["rejected"].names) == set(words("columns"))
     assert issubclass(InputError, ConjoinError)
+
+
+@pytest.mark.parametrize(
+    "given", [{"name": "a\x1b[2J"}, {"name": " "}, {"author": ["A", "b\nc"]}, {"author": [""]}]
+)
+def test_cards_show_names_that_can_be_printed(tmp_path: Path, given: dict[str, Any]) -> None:
+    """Of whatever release."""
+    with pytest.raises(SettingsError, match="no control character: cards show it"):
+        ReleaseSettings.build({"candidates": tmp_path, "out": tmp_path / "x"} | given, None)

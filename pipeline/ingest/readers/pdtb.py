@@ -364,7 +364,9 @@ class _Relation:
         ranges = []
         for each in said.split(";"):
             start, end = map(int, each.split(".."))
-            if not start <= end <= len(self._text):
+            if start > end:
+                raise self.fault(f"the range {each} ends before it begins")
+            if end > len(self._text):
                 raise self.fault(
                     f"the range {each} lies beyond the text, which has {len(self._text):,} characters",
                     f"is it the text that was annotated? {_BYTES}",

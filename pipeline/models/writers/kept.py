@@ -15,7 +15,7 @@ from typing_extensions import TypedDict
 
 from pipeline.core.documents import parse_json
 from pipeline.core.errors import InputError
-from pipeline.core.files import write_text, writing
+from pipeline.core.files import require_regular, write_text, writing
 from pipeline.core.parquet import COMPLETIONS, RECORDS
 from pipeline.models.writers.protocol import Begun, TextScore, WrittenAnswer
 
@@ -68,7 +68,7 @@ class KeptAnswers:
             InputError: there are no completions, or a line is not as conjoin writes it.
         """
         inside = sorted((place / RECORDS).glob(f"{COMPLETIONS}-*.jsonl"))
-        files = inside if place.is_dir() else [place] if place.is_file() else []
+        files = inside if place.is_dir() else [place] if place.exists() else []
         if not files:
             raise InputError(
                 "no completions are kept here", path=place,
@@ -147,7 +147,11 @@ def _whole(content: bytes) -> int:
 
 def _lines_of(path: Path) -> list[KeptLine]:
     remedy = "remove the file; what it had is asked for again"
-    content = path.read_bytes()
+    require_regular(path)
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", path=path, remedy=remedy) from error
     try:
         text = content[: _whole(content)].decode("utf-8")
     except UnicodeDecodeError as error:

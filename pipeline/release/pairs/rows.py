@@ -1,7 +1,9 @@
 """Rows of a release of new argument pairs: their columns, what they must be, and whose terms they have."""
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 import pyarrow as pa
 
@@ -32,6 +34,7 @@ ORDER = {
 """What orders rows with the same id: a line that is written twice is refused as often."""
 
 _TEXTS = ("sentence_id", "label", "arg1", "arg2")
+_SHOWN = ("confused", "writer", "prompt", "license")  # what a model said may have any character
 _AGAIN = "make the pairs again with `conjoin synthesize`"
 
 
@@ -86,21 +89,23 @@ def require_valid_pairs(shards: Shards) -> None:
                     )  # fmt: skip
 
 
-def _fault(row: Mapping[str, str], there: set[str], *, usable: bool) -> str | None:
+def _fault(row: Mapping[str, Any], there: set[str], *, usable: bool) -> str | None:
     """What is wrong with a row; the ids of usable ones are remembered."""
-    own = row["candidate_id"]
+    own, score = row["candidate_id"], row["score"]
     if own != synthetic_id(*(row[name] for name in _TEXTS)):
         return f"has an id ({own[:24]!r}) that is not its content's"
-    if not usable:
-        return None
-    for name in _TEXTS:
-        if not row[name].strip():
+    if score is not None and not math.isfinite(score):
+        return f"has the score {score}"
+    for name in (*_SHOWN, *(_TEXTS if usable else ())):
+        text = row[name] or ""
+        if name in _TEXTS and not text.strip():
             return f"has no {name}"
-        if not is_without_control(row[name]):
+        if not is_without_control(text):
             return f"has a control character in its {name}"
-    if own in there:
+    if usable and own in there:
         return f"stands there twice ({own})"
-    there.add(own)
+    if usable:
+        there.add(own)
     return None
 
 

@@ -493,6 +493,10 @@ def test_a_run_of_another_corpus_is_said_to_be_one(corpus: Path, tmp_path: Path)
     write_json(away / "run.json", read_json(card) | {"labelled": 36, "draw": "36"})
     with pytest.raises(InputError, match=f"draw of L, 36/seed-0, is none of toy; {remedy}"):
         run(settings(corpus, run=away))
+    (corpus / "draws/seed-0/24.json").unlink()
+    with pytest.raises(InputError, match=r"24\.json.*run `conjoin ingest`") as caught:
+        run(settings(corpus))
+    assert "--run" not in str(caught.value)
     card.unlink()
     with pytest.raises(InputError, match=r"none yet: `conjoin train .*toy`"):
         run(settings(corpus, run=away))

@@ -17,7 +17,7 @@ from pipeline.core.device import best_device
 from pipeline.core.documents import read_json
 from pipeline.core.draws import draw_name
 from pipeline.core.errors import InputError
-from pipeline.core.files import sha256_of
+from pipeline.core.files import resolved, sha256_of
 from pipeline.executor.launch import threads_of_torch
 from pipeline.models.loading import identity
 from pipeline.tasks.relations.confusions import Confusion, largest, matrix_of
@@ -129,6 +129,8 @@ def _require_run_of(corpus: Path, folder: Path, card: RunCard, draw: str) -> Non
     others = {part.corpus for part in record if part.part in (LABELLED, VALIDATION)}
     if others and own not in others:
         fault = f"a run of {' and '.join(sorted(others))}, and new pairs are wanted of {own}"
+    elif resolved(corpus) in resolved(folder).parents:
+        return  # a draw that is not there is missed by who reads it, who says how to get it back
     elif not (corpus / draw_file(card["seed"], draw)).is_file():
         fault = f"its draw of L, {draw_name(card['seed'], draw)}, is none of {own}"
     else:
