@@ -81,6 +81,18 @@ def test_only_what_is_missing_is_asked(tmp_path: Path) -> None:
     assert [json.loads(line)["completion"] for line in path.read_text().splitlines()] == capitals()
 
 
+def test_a_last_line_that_nothing_ends_counts(tmp_path: Path) -> None:
+    """An editor may leave it so; half a line is none."""
+    path = tmp_path / "mine.jsonl"
+    written(KeepingWriter(Loud(), KeptAnswers.going_on(path), EmptyShare()), PROMPTS[:2])
+    whole = path.read_bytes()
+    for content, known in ((whole[:-1], 2), (whole[:-2], 1), (whole + b"\xc3", 2)):
+        path.write_bytes(content)
+        asked = Loud()
+        written(KeepingWriter(asked, KeptAnswers.earlier(path), EmptyShare()), PROMPTS[:2])
+        assert len(asked.asked) == 2 - known
+
+
 def test_equal_runs_have_equal_files(tmp_path: Path) -> None:
     """Whatever the order of arrival, and what else had been kept."""
     files = []

@@ -145,6 +145,16 @@ def _whole(content: bytes) -> int:
     return content.rfind(b"\n") + 1
 
 
+def _last(content: bytes) -> str:
+    """The last line, where nothing ends it and it is whole for all that, as an editor may leave it; else ""."""
+    rest = content[_whole(content) :]
+    try:
+        json.loads(rest)
+    except ValueError:  # half a line, or nothing
+        return ""
+    return rest.decode("utf-8") + "\n"
+
+
 def _lines_of(path: Path) -> list[KeptLine]:
     remedy = "remove the file; what it had is asked for again"
     require_regular(path)
@@ -153,7 +163,7 @@ def _lines_of(path: Path) -> list[KeptLine]:
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", path=path, remedy=remedy) from error
     try:
-        text = content[: _whole(content)].decode("utf-8")
+        text = content[: _whole(content)].decode("utf-8") + _last(content)
     except UnicodeDecodeError as error:
         raise InputError("not UTF-8", path=path, remedy=remedy) from error
     return [
