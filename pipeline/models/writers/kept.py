@@ -146,7 +146,7 @@ def _whole(content: bytes) -> int:
 
 
 def _last(content: bytes) -> str:
-    """The last line, where nothing ends it and it is whole for all that, as an editor may leave it; else ""."""
+    """The last line, where nothing ends it and it is whole all the same, as an editor leaves it; else ""."""
     rest = content[_whole(content) :]
     try:
         json.loads(rest)
