@@ -11,7 +11,7 @@ from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
 from pipeline.core.names import is_plain_name, nearest
 from pipeline.core.types import Coordination, Sentence
-from pipeline.parsing.card import learned_from
+from pipeline.parsing.card import learned_from, says_what_it_learned
 from pipeline.parsing.parser import CARD, REMEDY, Parser, tags_for
 from pipeline.text.coordinations import ptb_coordinations, with_clear_tags
 
@@ -126,11 +126,13 @@ def seen_by(parser: PlacedParser, sentences: Sequence[Sentence]) -> int | None:
     """How many of some sentences it learned from or chose its epoch by; None where nothing says that.
 
     Of a ready parser nothing is known, which counts as none.
+
+    Raises:
+        InputError: what says it is not what was written.
     """
-    try:
-        learned = learned_from(parser.folder)
-    except InputError:
+    if not says_what_it_learned(parser.folder):
         return None
+    learned = learned_from(parser.folder)
     return sum(sentence.sentence_id in learned for sentence in sentences)
 
 

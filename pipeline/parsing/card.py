@@ -68,6 +68,16 @@ def what_it_learned(folder: Path) -> Learned | None:
     return found
 
 
+def says_what_it_learned(folder: Path) -> bool:
+    """Whether something does; an earlier version did not. A ready parser learned from nothing known.
+
+    Raises:
+        InputError: there is no parser, or a card is damaged.
+    """
+    card = _trained(folder)[1]
+    return card is None or LEARNED in card.get("files", {})
+
+
 def is_taught(folder: Path) -> bool:
     """Whether a folder's parser learned from candidates' sentences beside gold trees (``preparse --also``).
 

@@ -17,7 +17,7 @@ from pipeline.core.annotation import as_json, joined, unknown
 from pipeline.core.cards.evaluation import Combined
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError, SettingsError
-from pipeline.core.files import write_json
+from pipeline.core.files import sha256_of, write_json
 from pipeline.core.parquet import read_rows
 from pipeline.core.run_annotation import annotation_of_run_card
 from pipeline.core.runs import System
@@ -26,8 +26,9 @@ from pipeline.core.types import Sentence
 from pipeline.evaluate import parser_rows
 from pipeline.evaluate import stage as evaluate
 from pipeline.evaluate.combining import chosen_tau
-from pipeline.evaluate.parsers import find_parsers
+from pipeline.evaluate.parsers import PlacedParser, find_parsers, seen_by
 from pipeline.evaluate.settings import EvaluateSettings
+from pipeline.parsing.card import CARD, LEARNED
 from pipeline.parsing.parser import Parsed
 from pipeline.report.results import short_name
 from pipeline.tasks.coordination.instances import instances_of
@@ -275,6 +276,24 @@ def test_sentences_are_parsed_once(
     run(corpus, parser=[])
     names = {path.stem for path in (corpus / "evaluation").glob("*/*")}
     assert names == {"baseline-40-0", "no-filter-40-0"}
+
+
+def test_what_a_parser_learned_from_is_not_unknown_where_its_file_is_damaged(
+    trained: Path, tmp_path: Path
+) -> None:
+    """An earlier version did not say; else the file is the one that was written, or it is an error."""
+    sentences = list(read_sentences(trained / "sentences.parquet"))
+    parser, card, learned = PlacedParser("of", tmp_path, None), tmp_path / CARD, tmp_path / LEARNED
+    write_json(learned, {"trees": [sentences[0].sentence_id], "dev": []})
+    trained_here: dict[str, Any] = READY | {"source": "trained"}
+    write_json(card, trained_here | {"files": {}})
+    assert seen_by(parser, sentences) is None
+    facts = {"bytes": learned.stat().st_size, "sha256": sha256_of(learned)}
+    write_json(card, trained_here | {"files": {LEARNED: facts}})
+    assert seen_by(parser, sentences) == 1
+    write_json(learned, {"trees": [], "dev": []})
+    with pytest.raises(InputError, match=r"learned\.json: not the file that parser\.json"):
+        seen_by(parser, sentences)
 
 
 def test_loading_and_parsing_are_shown(
