@@ -129,7 +129,9 @@ def read_experiment(
 
 
 def _read(path: Path) -> dict[str, Any]:
-    found = read_yaml(path) or {}
+    found = read_yaml(path)
+    if found is None:  # nothing but comments
+        found = {}
     if not isinstance(found, dict):
         raise SettingsError("must be a mapping: corpora, labelled, seeds, systems", path=path)
     return {str(key): value for key, value in found.items()}

@@ -380,6 +380,7 @@ def test_sizes_are_the_corpus_own(expanded: Any) -> None:
         ("selections: {a: {of: unranked, agree: [x]}}\ncandidates: [a]", "must be a predictor of"),
         ("pretrain: {default: {t5: {base: models/t5}}}", "the language model t5 needs the language model t5"),
         ("- 1", "must be a mapping"),
+        ("[]", "must be a mapping"),
     ],
 )  # fmt: skip
 def test_what_is_no_experiment_is_refused(project: Path, text: str, said: str) -> None:
