@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.core.schema import CANDIDATES
-from pipeline.text.natural import NO_SPACE_AFTER, NO_SPACE_BEFORE, SHOWN, join_words
+from pipeline.text.natural import NO_SPACE_AFTER, NO_SPACE_BEFORE, SHOWN, WIDE, join_words
 
 TEXT, OFFSETS = CANDIDATES.field("text"), CANDIDATES.field("offsets")
 
@@ -83,5 +83,8 @@ def _glued(words: pa.DictionaryArray, firsts: npt.NDArray[np.int64]) -> npt.NDAr
     earlier = np.cumsum(quote) - quote
     is_open = (earlier - earlier[firsts]) % 2 == 1
     before, after = np.where(quote, is_open, before), np.where(quote, ~is_open, after)
+    before |= np.fromiter((bool(WIDE.match(word)) for word in known), bool, len(known))[of]
+    lasts = (SHOWN.get(word, word)[-1:] for word in known)
+    after |= np.fromiter((bool(WIDE.match(last)) for last in lasts), bool, len(known))[of]
     glued: npt.NDArray[np.bool_] = before | np.roll(after, 1) | (firsts == np.arange(len(of)))
     return glued

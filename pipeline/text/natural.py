@@ -37,7 +37,7 @@ _LOOSE = tuple(
 )
 """Where a decoder of word pieces leaves blanks inside words, and what stands there without them."""
 
-_WIDE = re.compile("[\u3000-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef]")
+WIDE = re.compile("[\u3000-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef]")
 """Characters that no blank stands beside: kana, kanji, and signs and letters of their width."""
 
 _tokenizer = NLTKWordTokenizer()
@@ -69,7 +69,7 @@ def join_words(words: Sequence[str]) -> NaturalText:
         if word == '"':
             before, after = quote_open, not quote_open
             quote_open = not quote_open
-        if not (glue_next or before or _WIDE.search(text[-1:] + word[:1])):
+        if not (glue_next or before or WIDE.search(text[-1:] + word[:1])):
             text += " "
         start = len(text)
         text += SHOWN.get(word, word)

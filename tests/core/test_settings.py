@@ -61,7 +61,8 @@ def test_texts_are_texts(settings: type[Settings], name: str, many: bool) -> Non
 _PURPOSE = re.compile(r"([a-z0-9][\w-]+(?:, [\w-]+)*)(?: of candidates)?: ")
 _SAID_LATER = {
     ("fill", "label"), ("generate", "given"), ("generate", "labelled"),
-    ("export", "split"), ("export", "labelled"), ("train", "logit_adjustment"),
+    ("export", "split"), ("export", "labelled"), ("train", "logit_adjustment"), ("train", "rnn_layers"),
+    ("train", "rnn_units"),
     ("diagnose", "cells"), ("diagnose", "least_errors"), ("diagnose", "threads"),
 }  # fmt: skip
 """Options that the command itself refuses, once it knows what the place is or what is in it."""

@@ -45,7 +45,7 @@ def test_rows_that_lack_the_columns_get_them(given: tuple[dict[str, Any], ...]) 
 
 def test_words_in_bulk_are_spaced_as_one_by_one() -> None:
     """Quotes that open and close, brackets, clitics and signs in any order, row by row."""
-    signs, choose = [*WORDS, "`", "n't", "$", "b"], random.Random(0)
+    signs, choose = [*WORDS, "`", "n't", "$", "b", "は", "日本a", "ab語"], random.Random(0)
     given = [{"words": choose.choices(signs, k=choose.randrange(9))} for _ in range(200)]
     batch = rows(*given)
     made = [natural_columns(each["words"]) for each in given]
