@@ -1,5 +1,6 @@
 """The queue of a study: commands of conjoin that are done once, in order, and resumed after an end."""
 
+import argparse
 import json
 import os
 import shutil
@@ -93,6 +94,31 @@ def run(units: Sequence[Unit], corpus: Path, costs: Path, jobs: int, hours: floa
     if failed:
         raise SystemExit("a command failed: mend what it says and run again")
     return not left
+
+
+def print_or_run(units: Sequence[Unit], given: argparse.Namespace, costs: Path) -> bool:
+    """What a study's ``units`` and ``run`` do with those of its units that are wanted; whether they were run.
+
+    Args:
+        units: what one needs stands before it.
+        given: the options of the study, with ``command``, ``corpus``, ``only``, ``jobs`` and ``hours``.
+        costs: file that each command's seconds are added to.
+
+    Raises:
+        SystemExit: as ``run``.
+    """
+    units = wanted(units, given.only)
+    if given.command == "units":
+        print(*(f"conjoin {' '.join(unit.command)}" for unit in units), sep="\n")
+        return False
+    run(units, given.corpus, costs, given.jobs, given.hours)
+    return True
+
+
+def evaluate(corpus: Path, split: str, *more: str) -> None:
+    """``conjoin evaluate``, with more options."""
+    line = (sys.executable, "-m", "pipeline", "evaluate", str(corpus), "--split", split, *more)
+    subprocess.run(line, check=True)  # noqa: S603 - our own command
 
 
 def _do(corpus: Path, costs: Path, unit: Unit, digest: str) -> bool:

@@ -6,7 +6,6 @@ the commands. What each unit cost goes to outcomes/arguments_costs.jsonl.
 """
 
 import argparse
-import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -16,7 +15,7 @@ import pyarrow.parquet as pq
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from benchmarks.outcomes import FOLDER
 from benchmarks.table_parts import print_table, signed
-from benchmarks.units import Unit, run, wanted
+from benchmarks.units import Unit, evaluate, print_or_run
 from pipeline.core.comparison import Counts, compare_counts, documents_of, mean_sd
 from pipeline.core.documents import read_json
 from pipeline.core.predicates import DEP, ZAR
@@ -142,13 +141,8 @@ def main(given: argparse.Namespace) -> None:
         print_tables(given.corpus)
         return
     units = [unit for seed in given.seeds for unit in chain(given.corpus, seed, given.sizes)]
-    units = wanted(units, given.only)
-    if given.command == "units":
-        print(*(f"conjoin {' '.join(unit.command)}" for unit in units), sep="\n")
-        return
-    run(units, given.corpus, COSTS, given.jobs, given.hours)
-    line = (sys.executable, "-m", "pipeline", "evaluate", str(given.corpus), "--split", given.split)
-    subprocess.run(line, check=True)  # noqa: S603 - our own command
+    if print_or_run(units, given, COSTS):
+        evaluate(given.corpus, given.split)
 
 
 def _options(line: Sequence[str] | None = None) -> argparse.Namespace:

@@ -12,7 +12,6 @@ On a machine with a GPU, which every command takes, ``--jobs 15`` has fifteen of
 """
 
 import argparse
-import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from benchmarks.outcomes import FOLDER
 from benchmarks.outcomes import main as keep_outcomes
-from benchmarks.units import Unit, run, wanted
+from benchmarks.units import Unit, evaluate, print_or_run
 
 COSTS = FOLDER / "pretrained_costs.jsonl"
 
@@ -243,16 +242,13 @@ def main(given: argparse.Namespace) -> None:
     )
     # The other corpus's parser is every seed's.
     named = {unit.name: unit for each in chains for unit in each.units()}
-    units = wanted(list(named.values()), given.only)
-    if given.command == "units":
-        print(*(f"conjoin {' '.join(unit.command)}" for unit in units), sep="\n")
+    if not print_or_run(list(named.values()), given, COSTS):
         return
-    run(units, given.corpus, COSTS, given.jobs, given.hours)
-    evaluation: tuple[str, ...] = ("evaluate", str(given.corpus), "--split", given.split)
+    parsers: list[str] = []
     for name in (PARSERS[given.level], RETRAINED):
         if (given.corpus / "parsers" / name).is_dir():
-            evaluation += ("--parser", name)
-    subprocess.run([sys.executable, "-m", "pipeline", *evaluation], check=True)  # noqa: S603
+            parsers += ["--parser", name]
+    evaluate(given.corpus, given.split, *parsers)
     if given.split == "test":  # settings are chosen by what the command above prints
         keep_outcomes(given.corpus)
 

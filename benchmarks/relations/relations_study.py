@@ -6,14 +6,13 @@ outcomes/relations_costs.jsonl.
 """
 
 import argparse
-import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from benchmarks.outcomes import FOLDER
-from benchmarks.units import Unit, run, wanted
+from benchmarks.units import Unit, evaluate, print_or_run
 
 COSTS = FOLDER / "relations_costs.jsonl"
 
@@ -100,13 +99,8 @@ def chain(corpus: Path, seed: int, given: argparse.Namespace) -> Iterator[Unit]:
 def main(given: argparse.Namespace) -> None:
     """Print or do the units of the seeds, one chain after the other."""
     units = [unit for seed in given.seeds for unit in chain(given.corpus, seed, given)]
-    units = wanted(units, given.only)
-    if given.command == "units":
-        print(*(f"conjoin {' '.join(unit.command)}" for unit in units), sep="\n")
-        return
-    run(units, given.corpus, COSTS, given.jobs, given.hours)
-    line = (sys.executable, "-m", "pipeline", "evaluate", str(given.corpus), "--split", given.split)
-    subprocess.run(line, check=True)  # noqa: S603 - our own command
+    if print_or_run(units, given, COSTS):
+        evaluate(given.corpus, given.split)
 
 
 def _options(line: Sequence[str] | None = None) -> argparse.Namespace:
