@@ -140,9 +140,9 @@ class Model(nn.Module, ABC, Generic[E]):
         """All weights but the encoder's."""
 
     @property
-    @abstractmethod
     def device(self) -> torch.device:
         """Where the weights are."""
+        return next(self.head.parameters()).device
 
     @abstractmethod
     def forward(self, examples: Sequence[E], weights: Sequence[float] | None = None) -> Tensor:

@@ -163,11 +163,6 @@ class ArgumentModel(Model[ArgumentExample]):
         """The labeller."""
         return self.labeller
 
-    @property
-    def device(self) -> torch.device:
-        """Where the weights are."""
-        return self.labeller.linear.weight.device
-
     def save(self, folder: Path) -> None:
         """Write the model's folder; it appears whole or not at all."""
         layers, units = self.sizes

@@ -103,11 +103,6 @@ class CoordinationPredictor(Model[CoordinationExample]):
         """All weights but the encoder's."""
         return self.scorer
 
-    @property
-    def device(self) -> torch.device:
-        """Where the weights are."""
-        return self.scorer.first.weight.device
-
     def save(self, folder: Path) -> None:
         """Write the predictor folder; it appears whole or not at all."""
         sizes = {"mlp_hidden": self.mlp_hidden, "dropout": self.dropout}

@@ -109,11 +109,6 @@ class RelationModel(Model[PairExample]):
         """The linear layer."""
         return self.linear
 
-    @property
-    def device(self) -> torch.device:
-        """Where the weights are."""
-        return self.linear.weight.device
-
     def save(self, folder: Path) -> None:
         """Write the model's folder; it appears whole or not at all."""
         facts = {"senses": list(self.senses), "longest": self.pairs.longest}
