@@ -199,7 +199,7 @@ class Settings(BaseModel):
         """
         if named is not None and params is None:
             raise SettingsError(f"{cls.stage}: --named {shown(named)} needs --params")
-        document = cls._document(params) if params else {}
+        document = cls.read_params(params) if params else {}
         return cls.from_document(given, document, params, named)
 
     @classmethod
@@ -304,7 +304,12 @@ class Settings(BaseModel):
         return None if place is None else Path(place).resolve().name
 
     @staticmethod
-    def _document(params: Path) -> dict[str, Any]:
+    def read_params(params: Path) -> dict[str, Any]:
+        """A params file, for ``from_document``.
+
+        Raises:
+            SettingsError: it is no mapping of sections.
+        """
         document = read_yaml(params) or {}
         if not isinstance(document, dict):
             raise SettingsError("must be a mapping of sections", path=params)

@@ -7,7 +7,7 @@ a grid's language models read is there, before hours are spent.
 import logging
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,9 +17,11 @@ from dvc.exceptions import DvcException
 from dvc.repo import Repo
 from dvc.stage.cache import RunCacheNotFoundError
 
+from pipeline.core.console import say
 from pipeline.core.documents import read_yaml
 from pipeline.core.errors import InputError, SettingsError
 from pipeline.core.settings import Settings
+from pipeline.experiments.expansion import CELLS
 from pipeline.pretrain.settings import PretrainSettings
 from pipeline.text.segmentation import text_files
 
@@ -39,7 +41,8 @@ class Cell:
         return self.name.partition("@")[0]
 
 
-_READ_BY_DVC = (Path("dvc.yaml"), Path("dvc.lock"), Path("params.yaml"), Path("cells.yaml"))
+_READ_BY_DVC = (Path("dvc.yaml"), Path("dvc.lock"), Path("params.yaml"), CELLS)
+_MANY = 500  # cells, of which DVC reads some sixty a second
 
 
 class Cells:
@@ -56,6 +59,7 @@ class Cells:
             for file in _READ_BY_DVC:
                 if file.exists():
                     read_yaml(file)  # of bounded size and depth, as nobody else sees to
+            _say_if_many()
             self._repo = Repo()
             graph = self._repo.index.graph
         except (DvcException, SettingsError) as error:
@@ -183,6 +187,12 @@ class Cells:
         stage.dump(update_pipeline=False)
 
 
+def _say_if_many() -> None:
+    cells = CELLS.read_text(encoding="utf-8").count("\n") if CELLS.exists() else 0  # a line each
+    if cells > _MANY:
+        say(f"some {cells:,} cells: DVC needs a while to read them")
+
+
 def _without_draws(command: str) -> str:
     return re.sub(r" --(labelled|seeds) \S+", "", command)
 
@@ -190,8 +200,15 @@ def _without_draws(command: str) -> str:
 _S = TypeVar("_S", bound=Settings)
 
 
-def settings_of(command: str, kind: type[_S]) -> _S:
+def settings_of(
+    command: str, kind: type[_S], read: Callable[[Path], dict[str, Any]] = Settings.read_params
+) -> _S:
     """The settings that ``command`` would run with.
+
+    Args:
+        command: of a cell.
+        kind: the settings of its stage.
+        read: reads the params file that it names; of many commands one that remembers it.
 
     Raises:
         SettingsError: the command or its params file holds what is no setting of ``kind``.
@@ -229,7 +246,9 @@ def settings_of(command: str, kind: type[_S]) -> _S:
             f"not a command of conjoin's: {command[:200]}", path="dvc.yaml"
         ) from error
     params, named = given.pop("params", None), given.pop("named", None)
-    return kind.build(given, Path(params) if params else None, named)
+    if params is None:
+        return kind.build(given, None, named)
+    return kind.from_document(given, read(Path(params)), Path(params), named)
 
 
 def check_texts(cells: Iterable[Cell]) -> None:

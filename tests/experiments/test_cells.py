@@ -39,6 +39,18 @@ def test_what_is_only_tracked_is_no_cell(tmp_path: Path, monkeypatch: pytest.Mon
     assert (cell.name, cell.needs) == ("a", frozenset())
 
 
+def test_many_cells_are_announced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """DVC reads some sixty a second, and says nothing meanwhile."""
+    monkeypatch.chdir(tmp_path)
+    project(tmp_path, "stages: {}\n")
+    for cells, announced in ((500, False), (501, True)):
+        (tmp_path / "cells.yaml").write_text("- a\n" * cells)
+        Cells()
+        assert ("501 cells" in capsys.readouterr().out) == announced
+
+
 @pytest.mark.parametrize(
     ("stages", "said"),
     [

@@ -7,6 +7,7 @@ real code at the real shape for a few seconds.
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -227,11 +228,12 @@ class Estimates:
 
     def __init__(self, cells: Sequence[Cell], durations: Durations, *, probing: bool) -> None:
         self._durations, self._probing = durations, probing
-        self.training = _settings(cells, TrainSettings)
-        self.generation = _settings(cells, GenerateSettings)
-        self.synthesis = _settings(cells, SynthesizeSettings)
-        self._harvests = _settings(cells, HarvestSettings)
-        self._evaluation = _settings(cells, EvaluateSettings)
+        read = cache(Settings.read_params)  # of thousands of cells all name one params file
+        self.training = _settings(cells, TrainSettings, read)
+        self.generation = _settings(cells, GenerateSettings, read)
+        self.synthesis = _settings(cells, SynthesizeSettings, read)
+        self._harvests = _settings(cells, HarvestSettings, read)
+        self._evaluation = _settings(cells, EvaluateSettings, read)
         self._tried: dict[str, Any] = {}
         self.obstacles: dict[str, None] = {}
 
@@ -357,8 +359,11 @@ class Estimates:
         return found
 
 
-def _settings(cells: Iterable[Cell], kind: type[_S]) -> dict[Cell, _S]:
-    return {cell: settings_of(cell.command, kind) for cell in cells if cell.stage == kind.stage}
+def _settings(
+    cells: Iterable[Cell], kind: type[_S], read: Callable[[Path], dict[str, Any]]
+) -> dict[Cell, _S]:
+    own = (cell for cell in cells if cell.stage == kind.stage)
+    return {cell: settings_of(cell.command, kind, read) for cell in own}
 
 
 def _out(settings: TrainSettings) -> Path:
