@@ -14,7 +14,15 @@ from pipeline.core.tally import Tally
 from pipeline.core.types import SPLITS, USUAL_SPLITS
 from pipeline.ingest.readers import PREDICATE_READERS, more_clauses
 from pipeline.ingest.readers.wac import AnnotatedSentence
-from pipeline.ingest.reading import ReadFile, ReadRows, tell_empty, tell_tallies, without_control
+from pipeline.ingest.reading import (
+    Held,
+    ReadFile,
+    ReadRows,
+    held_out_in_training,
+    tell_empty,
+    tell_tallies,
+    without_control,
+)
 from pipeline.ingest.settings import IngestSettings
 
 
@@ -39,16 +47,13 @@ def read_predicates(settings: IngestSettings, tally: Tally) -> ReadRows:
         tell_empty({name: counts[name]["predicates"] for name in counts})
 
     predicates = [each for annotated in read for each in annotated.predicates]
-    beside = ReadFile(
-        ARGUMENTS_FILE, PREDICATES, len(predicates), lambda: map(predicate_row, predicates)
-    )
     return ReadRows(
         called="sentence",
-        file=SENTENCES_FILE,
-        schema=SENTENCES,
         count=len(read),
-        rows=lambda: (sentence_row(each.sentence) for each in read),
-        beside=[beside],
+        files=[
+            ReadFile(SENTENCES_FILE, SENTENCES, lambda: (sentence_row(e.sentence) for e in read)),
+            ReadFile(ARGUMENTS_FILE, PREDICATES, lambda: map(predicate_row, predicates)),
+        ],
         lines=lambda: (
             " ".join(each.sentence.words)
             for each in (*read, *more_clauses(settings))
@@ -63,7 +68,10 @@ def read_predicates(settings: IngestSettings, tally: Tally) -> ReadRows:
         nothing_drawn="no predicate in the training split",
         card=card,
         show=show,
-        twice=_held_out_in_training(read),
+        twice=held_out_in_training(
+            Held(e.sentence_id, e.sentence.split, e.sentence.words, bool(e.predicates))
+            for e in read
+        ),
     )  # fmt: skip
 
 
@@ -97,13 +105,3 @@ def _counts(read: Sequence[AnnotatedSentence]) -> dict[str, dict[str, int]]:
         here.update(f"{a.kind}_{a.role}" for p in each.predicates for a in p.arguments)
     rows = ("sentences", "words", "predicates", *(f"{k}_{r}" for k in (DEP, ZAR) for r in ROLES))
     return {name: {row: counts[name][row] for row in rows} for name in counts}
-
-
-def _held_out_in_training(read: Sequence[AnnotatedSentence]) -> list[str]:
-    """Ids of sentences with a predicate outside the training split that stand in it word for word."""
-    learnt = {each.sentence.words for each in read if each.sentence.split == "train"}
-    return [
-        each.sentence.sentence_id
-        for each in read
-        if each.sentence.split != "train" and each.predicates and each.sentence.words in learnt
-    ]

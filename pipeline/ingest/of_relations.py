@@ -13,7 +13,15 @@ from pipeline.core.pairs import IMPLICIT, PAIRS, Pair, pair_row
 from pipeline.core.tally import Tally
 from pipeline.core.types import SPLITS, USUAL_SPLITS
 from pipeline.ingest.readers import PAIR_READERS, more_pairs
-from pipeline.ingest.reading import ReadRows, tell_empty, tell_tallies, without_control
+from pipeline.ingest.reading import (
+    Held,
+    ReadFile,
+    ReadRows,
+    held_out_in_training,
+    tell_empty,
+    tell_tallies,
+    without_control,
+)
 from pipeline.ingest.settings import IngestSettings
 
 
@@ -48,17 +56,18 @@ def read_relations(settings: IngestSettings, tally: Tally) -> ReadRows:
 
     return ReadRows(
         called="pair",
-        file=RELATIONS_FILE,
-        schema=PAIRS,
         count=len(pairs),
-        rows=lambda: map(pair_row, pairs),
+        files=[ReadFile(RELATIONS_FILE, PAIRS, lambda: map(pair_row, pairs))],
         lines=lambda: _lines(settings, pairs),
         drawable=[pair.pair_id for pair in pairs if pair.split == "train" and _is_of(pair, senses)],
         drawn_of="implicit pairs of these senses",
         nothing_drawn="no implicit pair in the training split",
         card=card,
         show=show,
-        twice=_held_out_in_training(pairs),
+        twice=held_out_in_training(
+            Held(pair.pair_id, pair.split, (pair.words1, pair.words2), pair.kind == IMPLICIT)
+            for pair in pairs
+        ),
     )
 
 
@@ -86,16 +95,6 @@ def _lines(settings: IngestSettings, pairs: Sequence[Pair]) -> Iterator[str]:
     """Both arguments of training pairs in a line, each pair once."""
     training = (pair for pair in (*pairs, *more_pairs(settings)) if pair.split == "train")
     yield from dict.fromkeys(f"{pair.arg1} {pair.arg2}" for pair in training)
-
-
-def _held_out_in_training(pairs: Sequence[Pair]) -> list[str]:
-    """Ids of implicit pairs outside the training split that stand in it word for word."""
-    learnt = {(pair.words1, pair.words2) for pair in pairs if pair.split == "train"}
-    return [
-        pair.pair_id
-        for pair in pairs
-        if pair.split != "train" and pair.kind == IMPLICIT and (pair.words1, pair.words2) in learnt
-    ]
 
 
 def _counts(pairs: Sequence[Pair], senses: Sequence[str]) -> IngestCard:

@@ -24,7 +24,15 @@ from pipeline.core.types import (
 )
 from pipeline.ingest.draws import drawable
 from pipeline.ingest.readers import READERS, more_text, unlabelled
-from pipeline.ingest.reading import ReadRows, tell_empty, tell_tallies, without_control
+from pipeline.ingest.reading import (
+    Held,
+    ReadFile,
+    ReadRows,
+    held_out_in_training,
+    tell_empty,
+    tell_tallies,
+    without_control,
+)
 from pipeline.ingest.settings import IngestSettings
 from pipeline.text.natural import join_words
 
@@ -45,7 +53,7 @@ def read_sentences(settings: IngestSettings, tally: Tally) -> ReadRows:
     if sentences:
         sentences += _named(unlabelled(settings, of_text), "text", settings.name)
     _check(sentences, settings.source)
-    twice = _held_out_in_training(sentences)
+    twice = held_out_in_training(Held(s.sentence_id, s.split, s.words) for s in sentences)
     counts = _counts(sentences)
     document: IngestCard = {**counts}
     document["refused"] = tally.to_dict()["refused"]
@@ -57,10 +65,8 @@ def read_sentences(settings: IngestSettings, tally: Tally) -> ReadRows:
 
     return ReadRows(
         called="sentence",
-        file=SENTENCES_FILE,
-        schema=SENTENCES,
         count=len(sentences),
-        rows=lambda: map(sentence_row, sentences),
+        files=[ReadFile(SENTENCES_FILE, SENTENCES, lambda: map(sentence_row, sentences))],
         lines=lambda: _lines(settings, sentences),
         drawable=drawable(sentences),
         drawn_of="sentences with coordination",
@@ -93,12 +99,6 @@ def _named(sentences: Iterator[Sentence], reader: str, name: str) -> Iterator[Se
 
 def _text_of(sentence: Sentence) -> str:
     return "".join((*sentence.words, *(sentence.tags or ()), sentence.tree or ""))
-
-
-def _held_out_in_training(sentences: list[Sentence]) -> list[str]:
-    """The ids of sentences outside the training split whose words are those of one in it."""
-    learnt = {sentence.words for sentence in sentences if sentence.split == "train"}
-    return [s.sentence_id for s in sentences if s.split != "train" and s.words in learnt]
 
 
 def _check(sentences: list[Sentence], source: Path) -> None:

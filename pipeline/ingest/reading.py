@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import pyarrow as pa
 
@@ -21,13 +21,11 @@ class ReadFile:
     Attributes:
         name: the file's.
         schema: its columns.
-        count: how many rows there are.
         rows: makes them.
     """
 
     name: str
     schema: pa.Schema
-    count: int
     rows: Callable[[], Iterator[Mapping[str, Any]]]
 
 
@@ -36,11 +34,9 @@ class ReadRows:
     """What was read.
 
     Attributes:
-        called: what one of its rows is, in the singular.
-        file: where they go in the corpus folder.
-        schema: of that file.
-        count: how many there are.
-        rows: makes them.
+        called: what is counted, drawn and compared: a row of the first file, in the singular.
+        count: how many of those there are.
+        files: of the corpus folder, with their rows.
         lines: makes the raw text that language models may learn from, a sentence a line.
         drawable: ids of the training rows that L may be drawn of.
         drawn_of: what those are, in the plural.
@@ -48,14 +44,11 @@ class ReadRows:
         card: counts, for ``ingest.json``.
         show: prints them.
         twice: ids of what stands in another split and, word for word, in the training split.
-        beside: what goes into further files.
     """
 
     called: str
-    file: str
-    schema: pa.Schema
     count: int
-    rows: Callable[[], Iterator[Mapping[str, Any]]]
+    files: Sequence[ReadFile]
     lines: Callable[[], Iterator[str]]
     drawable: Sequence[str]
     drawn_of: str
@@ -63,7 +56,6 @@ class ReadRows:
     card: IngestCard
     show: Callable[[], None]
     twice: Sequence[str]
-    beside: Sequence[ReadFile] = ()
 
 
 class _Named(Protocol):
@@ -101,6 +93,29 @@ def without_control(
             )  # fmt: skip
         tally.keep(-1)  # by its reader it was
         tally.refuse(reason, place=source.sentence_id)
+
+
+class Held(NamedTuple):
+    """Something that is in a split.
+
+    Attributes:
+        id: its own.
+        split: where it is.
+        words: all that models read of it.
+        asked: whether something is measured on it, or would be.
+    """
+
+    id: str
+    split: str
+    words: object
+    asked: bool = True
+
+
+def held_out_in_training(read: Iterable[Held]) -> list[str]:
+    """Ids of what is measured outside the training split and stands in it word for word."""
+    every = list(read)
+    learnt = {each.words for each in every if each.split == "train"}
+    return [e.id for e in every if e.split != "train" and e.asked and e.words in learnt]
 
 
 def tell_tallies(tallies: Mapping[str, Tally]) -> None:

@@ -66,8 +66,8 @@ def run(settings: IngestSettings) -> None:
     output = ingest_output(settings.out, _fingerprint(settings))
     with folder_lock(settings.out):
         own = _own_before(settings.out)
-        names = {found.file, TEXT_FILE, INGEST_RECORD, *(draw_file(*each) for each in draws)}
-        names |= {each.name for each in found.beside}
+        names = {TEXT_FILE, INGEST_RECORD, *(draw_file(*each) for each in draws)}
+        names |= {each.name for each in found.files}
         # Until the record is written, this is how the next run knows its files.
         claim.take(own | names)
         sweep(*(settings.out / name for name in names))
@@ -76,10 +76,10 @@ def run(settings: IngestSettings) -> None:
         (settings.out / DRAWS_FOLDER).mkdir(parents=True, exist_ok=True)
         for name in own & _DATA_FILES - names:  # of another task
             (settings.out / name).unlink(missing_ok=True)
-        rows = {found.file: found.count}
-        write_rows(settings.out / found.file, found.schema, found.rows())
-        for each in found.beside:
-            rows[each.name] = write_rows(settings.out / each.name, each.schema, each.rows())
+        rows = {
+            each.name: write_rows(settings.out / each.name, each.schema, each.rows())
+            for each in found.files
+        }
         rows[TEXT_FILE] = lines = _write_text(settings.out, found)
         drawn = _write_draws(settings.out, draws, own)
         facts = {
@@ -94,7 +94,7 @@ def run(settings: IngestSettings) -> None:
             f"warning: {len(found.twice):,} {found.called}s of other splits stand in the training split word "
             f"for word, so what is measured on them was learnt: {', '.join(found.twice[:MOST_PLACES])}"
         )
-    say(f"written: {settings.out / found.file}; raw text of {lines:,} lines for pretrain")
+    say(f"written: {settings.out / found.files[0].name}; raw text of {lines:,} lines for pretrain")
 
 
 def _claim(settings: IngestSettings) -> Claim:
