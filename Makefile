@@ -5,12 +5,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 # DVC does not put its own environment on PATH, and the stages call `conjoin`.
 RUN := PATH="$(CURDIR)/$(BIN):$$PATH"
+TESTS := $(RUN) python -m pytest --numprocesses 2 --dist loadfile
 
 # Fails where the torch that was installed is the build for NVIDIA's GPUs.
 ASKS_FOR_CUDA := import sys; from importlib.metadata import requires; \
 	sys.exit(sys.platform == "linux" and any("nvidia" in each for each in requires("torch") or ()))
 
-.PHONY: demo test check setup lock clean
+.PHONY: demo test test-long check setup lock clean
 
 demo: setup
 	$(RUN) conjoin repro $(if $(QUICK),quick,demo)
@@ -19,7 +20,11 @@ demo: setup
 	@echo "Read what was generated: $(BIN)/conjoin browse data/world/candidates/attested-bert/seed-0"
 
 test: setup check
-	$(RUN) python -m pytest --numprocesses 2 --dist loadfile
+	$(TESTS) -m "not long"
+
+# Kills, parsers that learn, whole treebanks, tutorials.
+test-long: setup
+	$(TESTS) -m long
 
 check: setup
 	$(RUN) ruff check

@@ -75,6 +75,7 @@ def piece(genia: tuple[Path, str], tmp_path_factory: pytest.TempPathFactory) -> 
     return folder
 
 
+@pytest.mark.long
 def test_from_ingestion_to_report(
     piece: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,

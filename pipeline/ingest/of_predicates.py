@@ -15,8 +15,8 @@ from pipeline.core.types import SPLITS, USUAL_SPLITS
 from pipeline.ingest.readers import PREDICATE_READERS, more_clauses
 from pipeline.ingest.readers.wac import AnnotatedSentence
 from pipeline.ingest.reading import (
-    Held,
     ReadFile,
+    ReadItem,
     ReadRows,
     held_out_in_training,
     tell_empty,
@@ -69,7 +69,7 @@ def read_predicates(settings: IngestSettings, tally: Tally) -> ReadRows:
         card=card,
         show=show,
         twice=held_out_in_training(
-            Held(e.sentence_id, e.sentence.split, e.sentence.words, bool(e.predicates))
+            ReadItem(e.sentence_id, e.sentence.split, e.sentence.words, bool(e.predicates))
             for e in read
         ),
     )  # fmt: skip

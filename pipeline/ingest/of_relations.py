@@ -14,8 +14,8 @@ from pipeline.core.tally import Tally
 from pipeline.core.types import SPLITS, USUAL_SPLITS
 from pipeline.ingest.readers import PAIR_READERS, more_pairs
 from pipeline.ingest.reading import (
-    Held,
     ReadFile,
+    ReadItem,
     ReadRows,
     held_out_in_training,
     tell_empty,
@@ -65,7 +65,7 @@ def read_relations(settings: IngestSettings, tally: Tally) -> ReadRows:
         card=card,
         show=show,
         twice=held_out_in_training(
-            Held(pair.pair_id, pair.split, (pair.words1, pair.words2), pair.kind == IMPLICIT)
+            ReadItem(pair.pair_id, pair.split, (pair.words1, pair.words2), pair.kind == IMPLICIT)
             for pair in pairs
         ),
     )

@@ -25,8 +25,8 @@ from pipeline.core.types import (
 from pipeline.ingest.draws import drawable
 from pipeline.ingest.readers import READERS, more_text, unlabelled
 from pipeline.ingest.reading import (
-    Held,
     ReadFile,
+    ReadItem,
     ReadRows,
     held_out_in_training,
     tell_empty,
@@ -53,7 +53,7 @@ def read_sentences(settings: IngestSettings, tally: Tally) -> ReadRows:
     if sentences:
         sentences += _named(unlabelled(settings, of_text), "text", settings.name)
     _check(sentences, settings.source)
-    twice = held_out_in_training(Held(s.sentence_id, s.split, s.words) for s in sentences)
+    twice = held_out_in_training(ReadItem(s.sentence_id, s.split, s.words) for s in sentences)
     counts = _counts(sentences)
     document: IngestCard = {**counts}
     document["refused"] = tally.to_dict()["refused"]
@@ -80,7 +80,7 @@ def read_sentences(settings: IngestSettings, tally: Tally) -> ReadRows:
 def _lines(settings: IngestSettings, sentences: Sequence[Sentence]) -> Iterator[str]:
     """The raw text that language models may learn from.
 
-    Held-out sentences, on which models are later judged, are not taken from the corpus; a short one
+    ReadItem-out sentences, on which models are later judged, are not taken from the corpus; a short one
     of the world's raw text may equal one of them by chance.
     """
     training = (sentence for sentence in sentences if sentence.split == "train")

@@ -95,7 +95,7 @@ def without_control(
         tally.refuse(reason, place=source.sentence_id)
 
 
-class Held(NamedTuple):
+class ReadItem(NamedTuple):
     """Something that is in a split.
 
     Attributes:
@@ -111,7 +111,7 @@ class Held(NamedTuple):
     asked: bool = True
 
 
-def held_out_in_training(read: Iterable[Held]) -> list[str]:
+def held_out_in_training(read: Iterable[ReadItem]) -> list[str]:
     """Ids of what is measured outside the training split and stands in it word for word."""
     every = list(read)
     learnt = {each.words for each in every if each.split == "train"}

@@ -59,6 +59,7 @@ def follow(page: str, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert exit_code() == 0, f"{page}: {step}"
 
 
+@pytest.mark.long
 def test_own_treebank(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -69,6 +70,7 @@ def test_own_treebank(
     assert re.search(r"\] (and|or|but) \[", capsys.readouterr().out)
 
 
+@pytest.mark.long
 def test_own_relations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Argument pairs end with new ones of what a model confuses, and with a report."""
     follow("own-relations.md", tmp_path, monkeypatch)
@@ -76,6 +78,7 @@ def test_own_relations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "explicit" in (tmp_path / "data/mine/report/report.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.long
 def test_own_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Text without a treebank ends with a release, by the parser and the model of another corpus."""
     follow("own-text.md", tmp_path, monkeypatch)

@@ -653,6 +653,7 @@ def test_kinds_are_named_by_their_names() -> None:
         GapSettings.build({"source": "s", "out": "o", "kinds": ["gaping"]}, None)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not EWT.exists(), reason="needs ../shared/data/ud-ewt")
 def test_english_ewt_gives_four_hundred(tmp_path: Path) -> None:
     """Each is a tree with orphans below a conjunct, and what it says is the text of its words."""

@@ -155,6 +155,7 @@ def whole_folder(corpus: Path, out: Path) -> dict[str, bytes]:
     return _WHOLE
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("victim", ["worker", "launcher"])
 def test_a_launch_is_killed_amid_its_work(
     corpus: Path, tmp_path: Path, forks: Any, victim: str
@@ -186,6 +187,7 @@ def test_a_launch_is_killed_amid_its_work(
     assert contents(out) == whole
 
 
+@pytest.mark.long
 def test_dvc_repro_is_killed_amid_its_work(corpus: Path, tmp_path: Path) -> None:
     """Launcher and workers end with it, and a rerun completes the folder."""
     whole = whole_folder(corpus, tmp_path / "whole")

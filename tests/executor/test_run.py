@@ -106,6 +106,7 @@ def test_worker_0_makes_the_units_of_a_worker_that_is_not_heard_of(
     assert contents(out) == whole
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("_soon_lost")
 def test_a_worker_lost_in_a_first_run_does_not_stop_the_second(
     tmp_path: Path, forks: Any, start: Any

@@ -255,6 +255,7 @@ def test_an_adapted_model_comes_after_what_it_is_made_of(project: Path) -> None:
     assert gold.name in of["train@genia-t5-gold-250-0"].needs
 
 
+@pytest.mark.long
 def test_the_control_of_the_twins_differs_from_them_in_what_it_learns_from(project: Path) -> None:
     """t5-more: as many updates of the same T5, by T5's own objective, on the corpus's own sentences."""
     of = named(members_of("genia", "seeds=[0]"), "pretrain")

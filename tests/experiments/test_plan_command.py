@@ -244,6 +244,7 @@ def rows(text: str) -> dict[str, list[str]]:
     return {row[0]: row[1:] for row in cells if len(row) > 2}
 
 
+@pytest.mark.long
 def test_before_anything_is_there_it_says_what_is_not_known(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -42,6 +42,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.long
 def test_cells_run_in_order_and_only_once(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -328,6 +328,7 @@ def test_browse_and_export_name_every_donor(attested: Path, tmp_path: Path) -> N
     assert text.count("# donor_sentence = ") == sum(len(row["conjuncts"]) - 1 for row in written)
 
 
+@pytest.mark.long
 def test_a_change_to_a_middle_conjunct_is_found(
     attested: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -76,6 +76,7 @@ def server(causal: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[s
         process.wait()
 
 
+@pytest.mark.long
 def test_killed_amid_a_unit_and_replayed(
     *,
     corpus: Path,

@@ -182,6 +182,7 @@ def test_a_word_that_is_no_coordinator_is_withheld() -> None:
         hiding.require_own(Path("source"))
 
 
+@pytest.mark.long
 def test_other_commands_take_a_harvested_folder(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

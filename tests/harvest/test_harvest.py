@@ -299,6 +299,7 @@ def test_a_parser_of_ls_trees_learns_from_nothing_else(
         run(settings(corpus, **given | {"parser_epochs": 1}))
 
 
+@pytest.mark.long
 def test_a_parser_that_had_all_its_epochs_is_not_trained_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -324,6 +325,7 @@ def test_a_parser_that_had_all_its_epochs_is_not_trained_again(
         run(settings(corpus, **given, parser_patience=0))
 
 
+@pytest.mark.long
 def test_a_parser_may_read_a_language_model(
     tmp_path: Path, tiny_bert: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -21,6 +21,7 @@ def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_release(folder / "release", folder / "toy")
 
 
+@pytest.mark.long
 def test_hostile_corpora(good: Path, tmp_path: Path) -> None:
     """Every case; those that fail are named together."""
     counts, failed = run_all(parquet.cases(_COUNT, _SEED, good), tmp_path)

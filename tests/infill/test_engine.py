@@ -179,6 +179,7 @@ class Naive:
         return max(ended)[1]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", list(DECODINGS))
 @torch.inference_mode()
 def test_fills_equal_two_forward_passes_per_token(

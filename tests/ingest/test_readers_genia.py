@@ -344,6 +344,7 @@ def test_labels_and_seeds_are_reproduced(corpus: tuple[Sentence, ...]) -> None:
     assert sum(is_unlabelled_seed(s) for s in sentences) == 5927
 
 
+@pytest.mark.long
 def test_trees_words_tags_and_spans_agree_everywhere(corpus: tuple[Sentence, ...]) -> None:
     """On the whole corpus leaves are words, tags are tags, and conjuncts surround the coordinator."""
     assert len({s.sentence_id for s in corpus}) == len(corpus) == 17047

@@ -125,6 +125,7 @@ def test_a_document_in_no_list_is_counted(tmp_path: Path) -> None:
     assert refused["tree of a document in no split"] == 8
 
 
+@pytest.mark.long
 @NEEDS_GUM
 def test_all_of_gum(tmp_path: Path) -> None:
     """Counts by split; and what the folder holds is what the archive holds."""

@@ -125,6 +125,7 @@ def wac(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
+@pytest.mark.long
 @needs_shared
 def test_every_count_of_its_readme(wac: Path) -> None:
     """Sentences, words and blanks, predicates and arguments, of each split."""

@@ -184,6 +184,7 @@ def with_bert(corpus: Path, tiny_bert: Path) -> Path:
     return corpus
 
 
+@pytest.mark.long
 def test_candidates_keep_their_trees_whatever_is_parsed_since(
     with_bert: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -246,6 +247,7 @@ def test_drawing_like_l_reads_its_boundaries(with_bert: Path) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.long
 def test_the_parser_of_a_name_harvests(corpus: Path) -> None:
     """It is that parser, its record travels, and rows go to a folder of their own."""
     settings = harvested.settings(corpus, trees="l-trees")
@@ -334,6 +336,7 @@ def test_a_parser_of_l_is_what_it_was(corpus: Path) -> None:
     assert PreparseSettings(corpus=corpus, **more).parser_epochs == 5
 
 
+@pytest.mark.long
 def test_a_parser_reads_any_encoder(corpus: Path, tiny_bert: Path, tmp_path: Path) -> None:
     """A folder of any name; what the encoder itself learned from belongs to the record."""
     encoder = Path(shutil.copytree(tiny_bert, tmp_path / "minilm"))
@@ -435,6 +438,7 @@ def again(corpus: Path, also: Path) -> None:
     preparse.run(PreparseSettings(corpus=corpus, **given))
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("teacher")
 def test_a_parser_learns_from_sentences_of_candidates_as_another_reads_them(
     corpus: Path,
@@ -465,6 +469,7 @@ def test_a_parser_learns_from_sentences_of_candidates_as_another_reads_them(
     assert "left out: 1 (labelled or validation)" in printed.out + printed.err
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("teacher")
 def test_a_parser_of_other_candidates_is_another(
     corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]

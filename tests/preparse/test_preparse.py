@@ -332,6 +332,7 @@ def test_the_temporary_folder_may_have_any_name(
     assert (corpus / "parser" / "parser.pt").is_file()
 
 
+@pytest.mark.long
 def test_what_is_current_is_not_made_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

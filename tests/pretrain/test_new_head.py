@@ -53,6 +53,7 @@ def raw(corpus: Path) -> Path:
     return corpus
 
 
+@pytest.mark.long
 def test_an_encoder_becomes_a_masked_lm_that_ranks_and_fills(
     raw: Path, encoder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -229,6 +229,7 @@ def test_the_filter_agrees_with_its_definition(held: list[list[str]], words: lis
     assert Overlap(held).reason(" ".join(words)) == expected
 
 
+@pytest.mark.long
 def test_every_held_out_sentence_of_genia_is_found(genia: tuple[Path, str]) -> None:
     """Fed as natural text, alone or inside another sentence, none of four words passes."""
     rows = pq.read_table(genia[0] / "sentences.parquet", columns=["split", "words"]).to_pylist()

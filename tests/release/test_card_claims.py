@@ -324,6 +324,7 @@ def test_a_foreign_manifest_is_text_in_the_documents(release: Path, stand_off: b
         assert line.startswith(("# x", "conjoin merge 'x"))
 
 
+@pytest.mark.long
 def test_the_commands_are_those_that_made_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

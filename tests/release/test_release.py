@@ -59,6 +59,7 @@ def candidates_of(corpus: Path) -> Path:
     return corpus / "candidates/t5-sync/seed-0"
 
 
+@pytest.mark.long
 def test_shards_change_neither_rows_nor_order_nor_digest(corpus: Path, tmp_path: Path) -> None:
     """One shard and seven hold the same rows one after the other, and have the same digest."""
     one = release(candidates_of(corpus), tmp_path / "one")

@@ -166,6 +166,7 @@ def test_scores_that_are_not_there_pass_no_bound(folder: Path, tmp_path: Path) -
     assert left_out == {"no score": 2, "score below -99": 0, DROPPED: 0}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("named", "kept"),
     [
@@ -194,6 +195,7 @@ def test_only_rows_that_the_licences_permit(
     }
 
 
+@pytest.mark.long
 def test_what_is_selected_by_licence_is_released_under_it(
     licensed: list[Path], tmp_path: Path
 ) -> None:
@@ -203,6 +205,7 @@ def test_what_is_selected_by_licence_is_released_under_it(
     assert set(manifest(tmp_path / "release")["licenses"]) == {LICENCES[0], LICENCES[1]}
 
 
+@pytest.mark.long
 def test_of_equal_rows_the_first_that_passes_counts(tmp_path: Path) -> None:
     """One that fails a condition is no reason to leave out an equal one that does not."""
     low, high = (
@@ -221,6 +224,7 @@ def test_of_equal_rows_the_first_that_passes_counts(tmp_path: Path) -> None:
     validate.run(ValidateSettings(place=tmp_path / "both"))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("together", ["merge", "select"])
 def test_selections_of_one_folder_come_together_without_contradiction(
     together: str, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -245,6 +249,7 @@ def test_selections_of_one_folder_come_together_without_contradiction(
     validate.run(ValidateSettings(place=out))
 
 
+@pytest.mark.long
 def test_a_row_under_another_licence_hides_no_equal_reject(folder: Path, tmp_path: Path) -> None:
     """Of equal rejects the first that the licences permit counts."""
     other = candidate_folder(tmp_path / "other", 90, license_="CC-BY-NC-4.0")
@@ -266,6 +271,7 @@ def test_repetitions_that_generate_found_stay(folder: Path, tmp_path: Path) -> N
     assert "other" not in found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["release", "merged", "selected", "file"])
 def test_whatever_holds_candidates_is_read(kind: str, folder: Path, tmp_path: Path) -> None:
     """A release, a merged folder, a selection and a file give the same rows as the folder."""
@@ -358,6 +364,7 @@ def predictor(tiny_bert: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
     return made
 
 
+@pytest.mark.long
 def test_a_predictor_keeps_what_reaches_delta(
     folder: Path, predictor: Path, tmp_path: Path
 ) -> None:
@@ -404,6 +411,7 @@ def scored_shares(place: Path) -> dict[str, tuple[float, float]]:
     return {name: (probability, share) for name, probability, share in each}
 
 
+@pytest.mark.long
 def test_a_predictor_keeps_what_is_near_its_best(
     folder: Path, predictor: Path, tmp_path: Path
 ) -> None:
@@ -428,6 +436,7 @@ def test_a_predictor_keeps_what_is_near_its_best(
     validate.run(ValidateSettings(place=tmp_path / "out"))
 
 
+@pytest.mark.long
 def test_delta_and_the_share_of_the_best_go_together(
     folder: Path, predictor: Path, tmp_path: Path
 ) -> None:
@@ -506,6 +515,7 @@ def test_whole_sentences(
     assert "--whole-sentences" in manifest(tmp_path / "out")["selection"]["command"]
 
 
+@pytest.mark.long
 def test_whole_sentences_of_what_a_predictor_believes(
     of_sentences: Path, predictor: Path, tmp_path: Path
 ) -> None:
@@ -674,6 +684,7 @@ def test_a_link_leads_to_where_the_folder_appears(
         selected(tmp_path / "link", folder, label=["VP"])
 
 
+@pytest.mark.long
 def test_selections_are_recorded_in_what_is_made_of_them(folder: Path, tmp_path: Path) -> None:
     """Merged, and selected from again: each command once, the earlier first."""
     parts = [tmp_path / "short", tmp_path / "vp"]
@@ -749,6 +760,7 @@ def test_probabilities_are_documented() -> None:
     assert all(f"|`{name}`|" in section for name in SHARES.names)
 
 
+@pytest.mark.long
 def test_rows_do_not_depend_on_the_shards(folder: Path, tmp_path: Path) -> None:
     """The same rows in one file and in three give the same selection, digests and all."""
     release.run(ReleaseSettings(candidates=folder, out=tmp_path / "r", shards=1))

@@ -83,6 +83,7 @@ def said_of(corpus: Path, out: Path, patch: pytest.MonkeyPatch) -> dict[str, Any
     }  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", [f"{COLUMNS}/{QUOTES}", *PATTERNS])
 def test_a_name_changes_nothing(
     home: Path, tmp_path: Path, usual: dict[str, Any], name: str, monkeypatch: pytest.MonkeyPatch

@@ -160,6 +160,7 @@ def in_hub_cache(release: Path, home: Path) -> Path:
     return snapshot
 
 
+@pytest.mark.long
 def test_a_snapshot_of_the_hub_is_read(made: Path, tmp_path: Path) -> None:
     """Links into the same repository's blobs are its files; into another's they are not."""
     place = in_hub_cache(made / "release", tmp_path / "hub")

@@ -7,6 +7,7 @@ import sys
 from dataclasses import fields
 from pathlib import Path
 
+import pytest
 from shared_corpora import candidate_folder
 
 from pipeline.core.types import COLUMNS, Candidate
@@ -19,6 +20,7 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 PROGRAM = Path(__file__).resolve().parents[1] / "new_columns.py"
 
 
+@pytest.mark.long
 def test_two_new_columns_go_the_whole_way(tmp_path: Path) -> None:
     """Written, validated, released with and without the text, rebuilt, merged, exported: see the program."""
     found = RowDigest()

@@ -493,6 +493,7 @@ def test_what_is_good_has_no_violations(made: Path, capsys: pytest.CaptureFixtur
         assert violations(place, capsys) == {}, place
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("licence", ["unknown", "LDC-User-Agreement"])
 def test_a_licence_that_forbids_the_text_is_right_where_there_is_none(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], licence: str

@@ -88,6 +88,7 @@ def test_the_rule_is_made_from_its_setting(tmp_path: Path) -> None:
     assert rule_of("relative", given) == Relative(0.001)
 
 
+@pytest.mark.long
 def test_a_run_by_shares_of_the_best(corpus: Path, tmp_path: Path) -> None:
     """Lower bars accept more; at 1 it is agreement; the bar is recorded, where it is used alone."""
     accepted = {}

@@ -74,6 +74,7 @@ def test_kills_at_random_steps_change_nothing(
     assert not (tmp_path / "killed" / "checkpoints").exists()
 
 
+@pytest.mark.long
 def test_kills_change_nothing_of_what_brackets_teach(tmp_path: Path, forks: Any) -> None:
     """A checkpoint holds the head and its moments: without them the encoder would learn otherwise."""
     corpus = build(tmp_path / "tiny", trees=True)
@@ -92,6 +93,7 @@ def test_kills_change_nothing_of_what_brackets_teach(tmp_path: Path, forks: Any)
     assert history(tmp_path / "killed") == history(tmp_path / "whole")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("select", ["loss", "last", "average"])
 def test_kills_change_no_choice_of_weights(
     corpus: Path, tmp_path: Path, forks: Any, select: str
@@ -233,6 +235,7 @@ def test_a_damaged_checkpoint_is_passed_over(
         assert "resumed after step 30" in printed.out
 
 
+@pytest.mark.long
 def test_a_finished_run_is_known_again(
     corpus: Path, tmp_path: Path, whole: dict[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -322,6 +325,7 @@ def test_only_the_newest_are_kept(tmp_path: Path) -> None:
     assert found[2].equals(rows)
 
 
+@pytest.mark.long
 def test_a_team_is_killed_and_goes_on(
     corpus: Path, tmp_path: Path, start: Callable[..., list[int]], forks: Any
 ) -> None:

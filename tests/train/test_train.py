@@ -241,6 +241,7 @@ def one_by_one(
     return trials
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "given",
     [

@@ -54,6 +54,7 @@ def test_where_nothing_is_said_nothing_is_chosen() -> None:
         by_rules(untagged)
 
 
+@pytest.mark.long
 @needs_shared
 def test_their_figures_are_those_of_the_corpus_page(tmp_path: Path) -> None:
     """On all data ZAR 13.4, DEP 81.1, ALL 73.6; and any fold can be counted."""
