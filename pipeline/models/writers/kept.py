@@ -58,7 +58,8 @@ class KeptAnswers:
         Raises:
             InputError: a line is not as conjoin writes it.
         """
-        return cls(_lines_of(path) if path.exists() else [], path)
+        remedy = "remove the file; what it had is asked for again"
+        return cls(_lines_of(path, remedy) if path.exists() else [], path)
 
     @classmethod
     def earlier(cls, place: Path) -> "KeptAnswers":
@@ -69,12 +70,12 @@ class KeptAnswers:
         """
         inside = sorted((place / RECORDS).glob(f"{COMPLETIONS}-*.jsonl"))
         files = inside if place.is_dir() else [place] if place.exists() else []
+        remedy = (
+            "name what `conjoin generate --served` or `synthesize` wrote, or a completions file"
+        )
         if not files:
-            raise InputError(
-                "no completions are kept here", path=place,
-                remedy="name what `conjoin generate --served` or `synthesize` wrote, or a completions file",
-            )  # fmt: skip
-        return cls(line for file in files for line in _lines_of(file))
+            raise InputError("no completions are kept here", path=place, remedy=remedy)
+        return cls(line for file in files for line in _lines_of(file, remedy))
 
     def __contains__(self, question: str) -> bool:
         """Whether a line is kept for a question, be it that nothing came."""
@@ -155,8 +156,7 @@ def _last(content: bytes) -> str:
     return rest.decode("utf-8") + "\n"
 
 
-def _lines_of(path: Path) -> list[KeptLine]:
-    remedy = "remove the file; what it had is asked for again"
+def _lines_of(path: Path, remedy: str) -> list[KeptLine]:
     require_regular(path)
     try:
         content = path.read_bytes()
