@@ -15,7 +15,7 @@ from typing_extensions import TypedDict
 
 from pipeline.core.documents import parse_json
 from pipeline.core.errors import InputError
-from pipeline.core.files import require_regular, write_text, writing
+from pipeline.core.files import require_regular, resolved, write_text, writing
 from pipeline.core.parquet import COMPLETIONS, RECORDS
 from pipeline.models.writers.protocol import Begun, TextScore, WrittenAnswer
 
@@ -66,8 +66,10 @@ class KeptAnswers:
         """What an earlier output has, a folder, or a file of completions.
 
         Raises:
-            InputError: there are no completions, or a line is not as conjoin writes it.
+            InputError: there are no completions, its links lead in a circle, or a line is not as conjoin writes
+                it.
         """
+        resolved(place)
         inside = sorted((place / RECORDS).glob(f"{COMPLETIONS}-*.jsonl"))
         files = inside if place.is_dir() else [place] if place.exists() else []
         remedy = (
