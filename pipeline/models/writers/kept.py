@@ -66,8 +66,7 @@ class KeptAnswers:
         """What an earlier output has, a folder, or a file of completions.
 
         Raises:
-            InputError: there are no completions, its links lead in a circle, or a line is not as conjoin writes
-                it.
+            InputError: no completions are there, links go in a circle, or a line is not as conjoin writes it.
         """
         resolved(place)
         inside = sorted((place / RECORDS).glob(f"{COMPLETIONS}-*.jsonl"))
