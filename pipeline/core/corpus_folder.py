@@ -5,6 +5,7 @@ files change and written after them. Who reads one of them calls ``require_inges
 """
 
 import hashlib
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -101,9 +102,13 @@ def require_tree_set(corpus: Path, named: str) -> None:
 
 
 def ingest_card(corpus: Path) -> IngestCard:
-    """What ``ingest`` wrote of a corpus; nothing where it wrote no record."""
+    """What ``ingest`` wrote of a corpus; nothing where it wrote no record.
+
+    Raises:
+        InputError: what stands there is none.
+    """
     record = corpus / INGEST_RECORD
-    card: IngestCard = read_json(record, IngestCard) if record.is_file() else {}
+    card: IngestCard = read_json(record, IngestCard) if os.path.lexists(record) else {}
     return card
 
 
@@ -177,6 +182,17 @@ def ingest_output(corpus: Path, fingerprint: Fingerprint | None = None) -> Outpu
     return Output(corpus, corpus / INGEST_RECORD, fingerprint or Fingerprint())
 
 
+def require_record(corpus: Path) -> None:
+    """Refuse a corpus that has what ``ingest`` alone writes, and not its record.
+
+    Raises:
+        InputError: it is one.
+    """
+    if not (corpus / INGEST_RECORD).exists() and (corpus / DRAWS_FOLDER).exists():
+        what = f"no {INGEST_RECORD}, so `conjoin ingest` did not finish here"
+        raise InputError(what, path=corpus, remedy="run `conjoin ingest` again")
+
+
 def require_ingested(corpus: Path, *names: str) -> None:
     """Refuse a corpus that ``ingest`` did not finish, or whose files are not those that it wrote.
 
@@ -192,10 +208,8 @@ def require_ingested(corpus: Path, *names: str) -> None:
     """
     record_file = corpus / INGEST_RECORD
     again = "run `conjoin ingest` again"
+    require_record(corpus)
     if not record_file.exists():
-        if (corpus / DRAWS_FOLDER).exists():
-            what = f"no {INGEST_RECORD}, so `conjoin ingest` did not finish here"
-            raise InputError(what, path=corpus, remedy=again)
         _require_corpus(corpus)
         return
     if "files" not in read_json(record_file, remedy=again):

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from pipeline.core.errors import InputError
+from pipeline.core.words import is_without_control
 from pipeline.text.conllu import read_conllu
+from pipeline.text.coordinations import WITHHELD, is_withheld
 from pipeline.text.lines import GivenSentence, NumberedLines
 
 DEEPEST = 400
@@ -19,6 +21,9 @@ DEEPEST = 400
 
 ABSENT = "_"
 """What a column without a value has."""
+
+CONTROL = "sentence with a control character"
+"""Why a sentence is not written: it would steer a terminal, or read in another order than it has."""
 
 Node = tuple[int, int]
 """The number of a node of the enhanced layer: ``(8, 0)`` is word 8, ``(8, 1)`` the empty node 8.1."""
@@ -167,6 +172,15 @@ class DependencyTree:
                 lines.append("\t".join((f"{token.first}-{token.last}", *token.columns)))
             lines += [word.line, *nodes(word.number)]
         return lines
+
+
+def why_unwritten(tree: DependencyTree) -> str:
+    """Why nothing is written of a sentence, whatever is asked for; empty if it may be."""
+    if is_withheld(tree.forms):
+        return WITHHELD
+    # Tabs part columns, and stand in comments.
+    rows = "".join(tree.rows).replace("\t", "")
+    return "" if is_without_control(rows) else CONTROL
 
 
 def glued(misc: str) -> bool:

@@ -18,6 +18,7 @@ from pydantic import AfterValidator
 from pipeline.core.annotation import Annotation, from_json, shared_level
 from pipeline.core.cards.evaluation import ComparisonRow, MetricsDocument, SummaryRow
 from pipeline.core.cards.runs import RunCard
+from pipeline.core.claims import Claim, Listed
 from pipeline.core.comparison import Comparison, Counts, compare_all, documents_of
 from pipeline.core.console import in_one_piece, say, table, track
 from pipeline.core.corpora import COORDINATION
@@ -40,6 +41,8 @@ from pipeline.tasks.protocol import Evaluation, Task
 
 ALGORITHM = 2
 """Raise it when a code change changes the predictions of the same runs (tests/test_golden.py)."""
+
+_METRICS = "metrics.json"
 
 
 def _whole(card: dict[str, Any]) -> dict[str, Any]:
@@ -87,7 +90,8 @@ def run(settings: EvaluateSettings) -> None:
     kept = Kept(out, task.evaluation.schema)
     # Looked for before any work: a slip in a name costs nothing that was there.
     parsers = ParserRows(settings, instances, kept, about) if settings.parser else None
-    (out / "metrics.json").unlink(missing_ok=True)
+    Claim(out, "evaluate", earlier=_earlier, parts=(_METRICS,), alone=False).check()
+    (out / _METRICS).unlink(missing_ok=True)
     scored: list[Scored] = []
     for folder, card in track(folders, "evaluate"):
         name = f"{card['system']}-{card['labelled']}-{card['seed']}"
@@ -103,8 +107,17 @@ def run(settings: EvaluateSettings) -> None:
         metrics = _metrics(settings, task.evaluation, instances, scored)
         if task.name != COORDINATION:
             metrics["task"] = task.name
-    write_json(out / "metrics.json", metrics)
+    write_json(out / _METRICS, metrics)
     _tell(metrics, task.evaluation)
+
+
+def _earlier(there: Path) -> Listed:
+    """The record of an earlier evaluation, which lists its runs."""
+    try:
+        card = read_json(there / _METRICS)
+    except InputError:
+        return None
+    return (_METRICS,) if isinstance(card.get("runs"), list) else None
 
 
 def _metrics(

@@ -67,7 +67,7 @@ def place_of(name: str) -> Path:
     """
     path = Path(name) if name.endswith((".yaml", ".yml")) else FOLDER / f"{name}.yaml"
     if not path.is_file():
-        known = sorted(each.stem for each in FOLDER.glob("*.yaml"))
+        known = sorted(each.stem for each in FOLDER.glob("*.yaml") if each.is_file())
         raise SettingsError(
             f"no experiment {shown(name)}; there are: {', '.join(known) or 'none'}",
             remedy=nearest(name, known) or None,
@@ -102,9 +102,14 @@ def read_experiment(
             f"{extra}: what the default experiment changes in {path} should stand there", path=file
         )
     chosen = {**{key: usual.get(key) for key in LISTS}, **given, **lists}
-    corpora = _names("corpora", chosen["corpora"], file)
+    # Where each list stands, for what is wrong with it.
+    of = {key: file if key in given or key in lists else place_of(DEFAULT) for key in LISTS}
+    corpora = _names("corpora", chosen["corpora"], of["corpora"])
     document = {**params, **{k: _over(params[k], v) for k, v in given.items() if k not in LISTS}}
-    systems, defined = _systems(chosen["systems"], file)
+    _require_known_corpora(
+        {**given, **{key: chosen[key] for key in _BY_CORPUS}}, document, of, file
+    )
+    systems, defined = _systems(chosen["systems"], of["systems"])
     if usual is given and defined:
         raise SettingsError(
             f"systems.{next(iter(defined))}: options of the default experiment should stand in {path}",
@@ -117,15 +122,46 @@ def read_experiment(
     }
     return Experiment(
         corpora=corpora,
-        **{key: {c: _of_corpus(key, chosen[key], c, file) for c in corpora} for key in _BY_CORPUS},
+        **{
+            key: {c: _of_corpus(key, chosen[key], c, of[key]) for c in corpora}
+            for key in _BY_CORPUS
+        },
         lm_seeds=_numbers(
-            "lm_seeds", [0] if chosen["lm_seeds"] is None else chosen["lm_seeds"], file
+            "lm_seeds", [0] if chosen["lm_seeds"] is None else chosen["lm_seeds"], of["lm_seeds"]
         ),
         systems=systems,
-        candidates=_names("candidates", chosen["candidates"], file),
-        releases=_names("releases", chosen["releases"], file),
+        candidates=_names("candidates", chosen["candidates"], of["candidates"]),
+        releases=_names("releases", chosen["releases"], of["releases"]),
         params=document,
     )
+
+
+def _require_known_corpora(
+    said: Mapping[str, Any], document: Mapping[str, Any], of: Mapping[str, Path], file: Path
+) -> None:
+    """Check that what is said of a corpus by its name is of one that there is, else nobody would read it.
+
+    Args:
+        said: by list or section.
+        document: params.yaml.
+        of: where lists stand.
+        file: where the rest does.
+
+    Raises:
+        SettingsError: it is not; the name most like it is named.
+    """
+    ingested = document.get("ingest")
+    known = [DEFAULT, *(map(str, ingested) if isinstance(ingested, Mapping) else ())]
+    for key, value in said.items():
+        # Sections without a default are tables of options by name.
+        by_corpus = key in _BY_CORPUS or DEFAULT in (document.get(key) or ())
+        if not (by_corpus and isinstance(value, Mapping)):
+            continue
+        if strange := next((each for each in map(str, value) if each not in known), None):
+            raise SettingsError(
+                f"{key}: {shown(strange)} is no corpus of section ingest; there are: {', '.join(known[1:])}",
+                path=of.get(key, file), remedy=nearest(strange, known) or None,
+            )  # fmt: skip
 
 
 def _read(path: Path) -> dict[str, Any]:

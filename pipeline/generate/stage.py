@@ -3,7 +3,6 @@
 from pathlib import Path
 
 from pipeline.core.console import warn
-from pipeline.core.files import resolved
 from pipeline.core.tally import Tally
 from pipeline.generate.settings import TREEBANK, GenerateSettings
 from pipeline.generate.sources import source_of
@@ -53,10 +52,8 @@ def run(settings: GenerateSettings) -> None:
     named = [settings.given, settings.targets, settings.scorer]
     # A served model's name may look like a path here, and is none.
     named += [] if settings.proposes else [settings.model]
-    if settings.replay is not None and resolved(settings.replay) != resolved(out):
-        named.append(settings.replay)
     inputs = [Path(each) for each in named if each]
-    make_candidates(settings, source_of(settings), out, _MAKING, inputs)
+    make_candidates(settings, source_of(settings), out, _MAKING, inputs, replayed=settings.replay)
 
 
 def default_out(settings: GenerateSettings) -> Path:

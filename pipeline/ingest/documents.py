@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 from unicodedata import normalize
 
 from pipeline.core.errors import InputError
+from pipeline.core.words import is_without_control
 
 _PACKED = (".gz", ".xz")
 
@@ -40,8 +41,14 @@ def name_documents(paths: Sequence[str], source: object) -> list[str]:
     """The names of documents by their paths: as short as tells them apart.
 
     Raises:
-        InputError: two have the same path but for the suffix.
+        InputError: two have the same path but for the suffix, or one has a control character, which would be
+            in the ids of its sentences.
     """
+    for path in paths:
+        if not is_without_control(path):
+            raise InputError(
+                "a control character in the name of this document", path=path, remedy="rename it"
+            )
     plain = [_without_suffix(path) for path in paths]
     names = [path.rpartition("/")[2] for path in plain]
     if len(set(names)) < len(names):

@@ -18,9 +18,9 @@ from pipeline.core.corpus_folder import inputs_in
 from pipeline.core.device import best_device
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
-from pipeline.core.files import digest_of, sweep
+from pipeline.core.files import digest_of, resolved, sweep
 from pipeline.core.fingerprint import Fingerprint, versions_of
-from pipeline.core.parquet import MANIFEST, RECORDS
+from pipeline.core.parquet import COMPLETIONS, MANIFEST, RECORDS
 from pipeline.core.settings import SourceSettings
 from pipeline.core.tally import Tally
 from pipeline.corpus.card import CARD, is_card, write_card
@@ -63,6 +63,8 @@ def make_candidates(
     out: Path,
     making: RowMaking,
     inputs: Sequence[Path] = (),
+    *,
+    replayed: Path | None = None,
 ) -> None:
     """Make every unit that is missing, stale or damaged, in ``settings.processes`` processes.
 
@@ -72,13 +74,19 @@ def make_candidates(
         out: the folder of the candidates.
         making: what the stage says of its rows.
         inputs: what is read beside the corpus.
+        replayed: an earlier output whose completions are read; it may be ``out``.
 
     Raises:
         ConjoinError: of the source.
-        InputError: another run writes to the output folder, or something else is in it; or it lies outside
-            the corpus folder, and a licence keeps the text there.
+        InputError: another run writes to the output folder, or something else is in it, or completions that
+            are read and would be removed; or it lies outside the corpus folder, and a licence keeps the text
+            there.
         ConjoinError: of ``making.check``.
     """
+    if replayed is not None and resolved(replayed) != resolved(out):
+        inputs = [*inputs, replayed]
+    elif replayed is not None:
+        _require_completions_of(len(source.sizes), out)
     claim = Claim(
         out, settings.stage, [*inputs_in(settings.corpus), *inputs],
         partial(_earlier, stage=settings.stage, making=making, kinds=tuple(source.schemas)),
@@ -135,6 +143,21 @@ def make_candidates(
             _summary(folder, report, source.called)
     if report and making.check:
         making.check(out, folder.tally())
+
+
+def _require_completions_of(count: int, out: Path) -> None:
+    """Check that a folder's completions are of as many units as a run will make: others it would remove.
+
+    Raises:
+        InputError: they are not.
+    """
+    for path in sorted((out / RECORDS).glob(f"{COMPLETIONS}-*-of-*.jsonl")):
+        if not path.stem.endswith(f"-of-{count:05d}"):
+            raise InputError(
+                f"its completions are replayed, and are not of {count:,} units, so this run would remove "
+                f"them, {path.name} first",
+                path=out, remedy="name another --out",
+            )  # fmt: skip
 
 
 def _earlier(out: Path, stage: str, making: RowMaking, kinds: Sequence[str]) -> Listed:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pipeline.core.corpus_folder import INGEST_RECORD, task_name
+from pipeline.core.corpus_folder import INGEST_RECORD, require_record, task_name
 from pipeline.core.errors import InputError
 from pipeline.tasks.arguments.task import ArgumentTask
 from pipeline.tasks.coordination.task import CoordinationTask
@@ -21,8 +21,9 @@ def task_of(corpus: Path) -> Task[Any]:
     """The task of a corpus, as its ``ingest.json`` names it; without a name it is coordination.
 
     Raises:
-        InputError: this version knows no such task.
+        InputError: this version knows no such task, or ``ingest`` did not finish.
     """
+    require_record(corpus)
     name = task_name(corpus)
     if name not in TASKS:
         raise InputError(

@@ -10,15 +10,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pipeline.core.errors import InputError
+from pipeline.core.words import is_without_control
 
 ROOT = -1
 """The head of what depends on nothing."""
 
 _HEADER = re.compile(r"# S-ID:(\S+)")
-_BUNSETSU = re.compile(r"\* (-?\d+)[DPIA](?: |$)")
-_PHRASE = re.compile(r"\+ (-?\d+)[DPIA](?: |$)")
+_NUMBER = "[0-9]{1,9}"  # no sentence has more of anything
+_BUNSETSU = re.compile(rf"\* (-?{_NUMBER})[DPIA](?: |$)")
+_PHRASE = re.compile(rf"\+ (-?{_NUMBER})[DPIA](?: |$)")
+_TAG = "<rel "
+# No value holds a quotation mark: with dots for them a line of 30 kB would take minutes.
 _RELATION = re.compile(
-    r'<rel type="(\S+?)"(?: mode="\S+?")? target=".+?"(?: sid="(.*?)" id="(\d+)")?/>'
+    rf'<rel type="([^\s"]+)"(?: mode="[^\s"]+")? target="[^"]+"(?: sid="([^"]*)" id="({_NUMBER})")?/>'
 )
 _FIELDS = 11  # of a morpheme; its surface is the first, its class the fourth
 _SURFACE, _CLASS = 0, 3
@@ -98,8 +102,9 @@ def read_units(text: str, path: str) -> Iterator[Unit]:
         path: its name, for messages.
 
     Raises:
-        InputError: a line is out of place or not of this form, a tag names no base phrase of its unit, an
-            S-ID stands twice, or an ``EOS`` is missing; file and line are named.
+        InputError: a line or tag is out of place or not of this form, a tag names no base phrase of its unit,
+            an S-ID stands twice or has a control character, a unit or a part of it is empty, or an ``EOS`` is
+            missing; file and line are named.
     """
     seen: set[str] = set()
     begun: _Begun | None = None
@@ -109,6 +114,8 @@ def read_units(text: str, path: str) -> Iterator[Unit]:
         if header and begun is None:
             if header[1] in seen:
                 raise _fault(f"S-ID {header[1][:60]} stands here twice", path, number)
+            if not is_without_control(header[1]):
+                raise _fault("an S-ID with a control character", path, number)
             seen.add(header[1])
             begun = _Begun(header[1], number, path)
         elif begun is None:
@@ -132,12 +139,15 @@ class _Begun:
         self.name, self.line, self._path = name, line, path
         self._morphemes: list[Morpheme] = []
         self._heads: list[int] = []  # of bunsetsu
+        self._last = line  # where the last of them begins
         self._phrases: list[tuple[int, int, int, int, tuple[Relation, ...]]] = []
 
     def take(self, line: str, number: int) -> None:
         """Take in a line."""
         if found := _BUNSETSU.match(line):
+            self._require_a_phrase()
             self._heads.append(int(found[1]))
+            self._last = number
         elif found := _PHRASE.match(line):
             if not self._heads:
                 raise _fault("a base phrase, +, before the first bunsetsu, *", self._path, number)
@@ -145,6 +155,9 @@ class _Begun:
                 Relation(name, sentence or None, int(phrase or 0))
                 for name, sentence, phrase in _RELATION.findall(line)
             )
+            if len(relations) != line.count(_TAG):
+                form = f'{_TAG}type="ガ" target="…" sid="…" id="3"/>'
+                raise _fault(f"a tag that is not of the form {form}", self._path, number)
             at = len(self._morphemes)
             self._phrases.append((at, len(self._heads) - 1, int(found[1]), number, relations))
         elif not self._phrases:
@@ -159,6 +172,9 @@ class _Begun:
 
     def unit(self) -> Unit:
         """The whole of it."""
+        if not self._morphemes:
+            raise _fault("a unit without a morpheme", self._path, self.line)
+        self._require_a_phrase()
         ends = [at for at, *_ in self._phrases[1:]] + [len(self._morphemes)]
         phrases = []
         for (start, bunsetsu, head, number, relations), end in zip(
@@ -177,6 +193,11 @@ class _Begun:
         return Unit(
             self.name, self.line, tuple(self._morphemes), tuple(phrases), tuple(self._heads)
         )
+
+    def _require_a_phrase(self) -> None:
+        """Check that the last bunsetsu so far has one."""
+        if self._heads and (not self._phrases or self._phrases[-1][1] != len(self._heads) - 1):
+            raise _fault("a bunsetsu without a base phrase", self._path, self._last)
 
 
 def are_a_tree(heads: Sequence[int]) -> bool:

@@ -13,7 +13,7 @@ from pipeline.core.errors import InputError, SettingsError
 from pipeline.ellipsis.agree.command import run
 from pipeline.ellipsis.agree.drawing import Shape, draw
 from pipeline.ellipsis.agree.settings import AgreeSettings
-from pipeline.ellipsis.dependencies import DependencyTree, read_trees
+from pipeline.ellipsis.dependencies import CONTROL, DependencyTree, read_trees
 from pipeline.text.coordinations import WITHHELD
 from pipeline.text.lines import open_lines
 
@@ -76,6 +76,16 @@ def test_words_that_are_withheld_are_counted(tmp_path: Path) -> None:
     both = hidden + sentence("a", 3)
     tally = agree(tmp_path, both, both)["tally"]
     assert (tally["kept"], tally["refused"]) == (1, {WITHHELD: 1})
+
+
+@pytest.mark.parametrize("where", ["# sent_id = a", "\tw1\tw1"])
+@pytest.mark.parametrize("character", ["\x1b", "\u202e"])
+def test_control_characters_are_counted(tmp_path: Path, where: str, character: str) -> None:
+    """They would steer the terminal of whoever reads what was kept."""
+    wrong = sentence("a", 3).replace(where, where + character)
+    both = wrong + sentence("b", 3)
+    tally = agree(tmp_path, both, both)["tally"]
+    assert (tally["kept"], tally["refused"]) == (1, {CONTROL: 1})
 
 
 def test_tags_may_be_left_out_of_it(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from treebank import PAST, WON, conllu, tree
 from pipeline.cli import main
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError, SettingsError
-from pipeline.ellipsis.dependencies import DependencyTree, edges, read_trees
+from pipeline.ellipsis.dependencies import CONTROL, DependencyTree, edges, read_trees
 from pipeline.ellipsis.gap.command import GAPPED, REFUSED, run
 from pipeline.ellipsis.gap.leaving_out import Unfit, left_out
 from pipeline.ellipsis.gap.rules import GappedVerb, Refused, find_gaps
@@ -426,6 +426,15 @@ def test_words_that_are_withheld_are_rejects(tmp_path: Path) -> None:
     path.write_text(hidden + WON)
     manifest = gap(path, tmp_path / "out")
     assert manifest["tally"] == {"seen": 2, "kept": 1, "refused": {WITHHELD: 1}}
+
+
+@pytest.mark.parametrize("where", ["# sent_id = won", "\tMary\tMary"])
+def test_control_characters_are_rejects(tmp_path: Path, where: str) -> None:
+    """In words and in what the sentence is called."""
+    path = tmp_path / "t.conllu"
+    path.write_text(changed(WON, where, f"{where}\x1b") + WON)
+    manifest = gap(path, tmp_path / "out")
+    assert manifest["tally"] == {"seen": 2, "kept": 1, "refused": {CONTROL: 1}}
 
 
 @pytest.mark.parametrize("within", [False, True])

@@ -102,6 +102,11 @@ def test_only_a_new_run_is_predicted(
     assert evaluated(corpus) == []
     assert metrics.read_bytes() == without
     assert not list((corpus / "evaluation").rglob("b-t5-*"))
+    for own in ("a person's", "[]", '{"figures": 3}'):
+        metrics.write_text(own)
+        with pytest.raises(InputError, match="no earlier output of `conjoin evaluate`"):
+            evaluated(corpus)
+        assert metrics.read_text() == own
 
 
 def test_stale_and_damaged_predictions_are_made_again(

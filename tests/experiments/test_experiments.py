@@ -366,6 +366,8 @@ def test_sizes_are_the_corpus_own(expanded: Any) -> None:
         ("seeds: [-1]", "seeds: -1 must be a whole number"),
         ("labelled: [all]", "labelled: 'all' must be a number above 0 or full"),
         ("labelled: {genia: [5]}", "labelled: neither default nor world"),
+        ("labelled: {default: [5], wrold: [3]}", r"labelled: 'wrold' is no corpus .*did you mean 'world'\?"),
+        ("train: {wrold: {steps: 3}}", r"x\.yaml: train: 'wrold' is no corpus .*did you mean 'world'\?"),
         ("corpora: [word]", r"section ingest has no entry 'word'; .*did you mean 'world'\?"),
         ("corpora: ['x; ls']", "corpora: 'x; ls' must be a plain name"),
         ("systems: [basline]", r"params\.yaml: systems: no 'basline' .*did you mean 'baseline'\?"),
@@ -399,6 +401,19 @@ def test_an_unknown_experiment_is_reported(project: Path) -> None:
             SettingsError, match=r"no experiment 'table4'; there are: .*did you mean 'table[23]'\?"
         ),
         files_over(ReproSettings(experiment="table4")),
+    ):
+        pass
+    Path("experiments/link.yaml").symlink_to("nowhere")
+    with (
+        pytest.raises(SettingsError, match="no experiment 'link'") as raised,
+        files_over(ReproSettings(experiment="link")),
+    ):
+        pass
+    assert "did you mean 'link'" not in str(raised.value)
+    Path("experiments/default.yaml").write_text("# nothing\n")
+    with (
+        pytest.raises(SettingsError, match=r"default\.yaml: corpora = None: must be a list"),
+        files_over(ReproSettings(experiment="demo")),
     ):
         pass
     Path("experiments/default.yaml").write_text("corpora: [world]\ntrain: {}\n")

@@ -110,6 +110,14 @@ def test_proposals_become_candidates_that_are_replayed_byte_for_byte(
     assert {**again, "command": ""} == {**manifest, "command": ""}
     with pytest.raises(InputError, match="not among those kept"):
         run(settings(corpus, replay=out, seed=1, out=tmp_path / "other"))
+    run(settings(corpus, replay=out))
+    assert shards(tmp_path / "again") == shards(out)
+    kept = answers(out)
+    with pytest.raises(
+        InputError, match=r"its completions are replayed.*this run would remove them"
+    ):
+        run(settings(corpus, replay=out, limit=1))
+    assert answers(out) == kept
 
 
 def test_a_killed_unit_asks_only_for_what_is_missing(corpus: Path, tmp_path: Path) -> None:

@@ -256,9 +256,9 @@ BAD = {
     ),
     "empty": (LONG.replace("3..9999", ""), r"00/d0:2: Arg1 has no words"),
     "digits": (LONG.replace("9999", "9" * 5000), r"00/d0:2: column 15 is no ranges .*'3\.\.9999"),
-    "without measure": (
-        LONG.replace("3..9999", "0..80;" * 60_000 + "0..80"),
-        r"00/d0:2: up to here the arguments have more than 4,194,304 characters",
+    "overlap": (
+        LONG.replace("3..9999", "9..20;0..10"),
+        r"00/d0:2: ranges that overlap, so have a word twice: '9\.\.20;0\.\.10'",
     ),
     "kind": (
         IMPLICIT.replace("Implicit", "Implict"),
@@ -275,6 +275,15 @@ def test_a_bad_line_is_named(tmp_path: Path, name: str) -> None:
     with pytest.raises(InputError, match=message):
         ingest(source, tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_arguments_have_a_measure(tmp_path: Path) -> None:
+    """Each may have the whole text, so a file of many lines could have it without end."""
+    line = pipes(kind="Implicit", sense="Contingency.Cause", arg1="0..1100000", arg2="0..1100000")
+    source = write(tmp_path / "in", {"00/d0": [line, line]}, "w" * 1_100_000)
+    said = r"00/d0:2: up to here the arguments have more than 4,194,304 characters"
+    with pytest.raises(InputError, match=said):
+        ingest(source, tmp_path / "out")
 
 
 def test_a_pair_with_a_control_character_is_left_out(tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ SENTENCE = unit(
 
 def ingested(folder: Path, text: str = SENTENCE, **given: Any) -> Path:
     source = folder / "source"
-    source.mkdir(parents=True)
+    source.mkdir(parents=True, exist_ok=True)
     (source / "a.knp").write_text(text, encoding="utf-8")
     wanted = {"reader": "wac", "source": source, "out": folder / "wac"}
     run(IngestSettings.build(wanted | {"split": ["train=*"]} | given, None))
@@ -229,3 +229,20 @@ def test_the_example_of_the_corpus_page(tmp_path: Path, own: bool) -> None:
     assert (went.predicate, went.phrase, went.verbal) == (5, Span(5, 6), True)
     assert went.tied == (Span(0, 2), Span(2, 5))
     assert went.arguments == found
+
+
+@pytest.mark.parametrize("name", ["1", "-1", "a--1"])
+def test_two_sentences_have_two_ids(tmp_path: Path, name: str) -> None:
+    """S-IDs may differ and mean one sentence, by which predicates would be of either."""
+    with pytest.raises(
+        InputError, match=rf"a\.knp:24: S-ID {name} and one before it are both wac/a/1"
+    ):
+        ingested(tmp_path, SENTENCE + unit(name, (-1, [("本/名詞", "")])))
+
+
+def test_a_document_has_a_name_that_can_be_written(tmp_path: Path) -> None:
+    """It is in the ids of its sentences, which tables and exports write."""
+    (tmp_path / "source").mkdir()
+    (tmp_path / "source/b\n.knp").write_text(SENTENCE, encoding="utf-8")
+    with pytest.raises(InputError, match="a control character in the name"):
+        ingested(tmp_path)

@@ -225,6 +225,9 @@ def test_rehydrated_is_what_a_full_release_would_be(leaking: Path, tmp_path: Pat
         release.run(ReleaseSettings(candidates=tmp_path / "r", out=tmp_path / "x"))
     with pytest.raises(ConjoinError, match="this has its text already"):
         rehydrate.run(RehydrateSettings(release=tmp_path / "r", source=leaking, out=tmp_path / "x"))
+    (tmp_path / "r/manifest.json").unlink()
+    with pytest.raises(ConjoinError, match="this has no manifest"):
+        rehydrate.run(RehydrateSettings(release=tmp_path / "r", source=leaking, out=tmp_path / "x"))
 
 
 def test_where_the_licence_permits_both_the_files_are_equal(tmp_path: Path) -> None:

@@ -60,6 +60,15 @@ def test_heads_that_are_no_tree() -> None:
         ("EOS\n", "EOS\n太郎\n", 16, "before the header"),
         ("EOS\n", f"EOS\n{TARO}", 16, "stands here twice"),
         ("EOS\n", "# S-ID:other\nEOS\n", 15, "the unit of line 1 has no EOS"),
+        ("EOS\n", "EOS\n# S-ID:other\nEOS\n", 16, "a unit without a morpheme"),
+        ("EOS\n", "* -1D\nEOS\n", 15, "a bunsetsu without a base phrase"),
+        ("* 2D\n+ 3D\n太", "* 2D\n* 2D\n+ 3D\n太", 2, "a bunsetsu without a base phrase"),
+        ("* 2D\n+ 2D", f"* {'9' * 5000}D\n+ 2D", 6, "a morpheme of 2 fields"),
+        ('sid="wiki000010000-1" id="0"', f'sid="wiki000010000-1" id="{"9" * 5000}"', 13, "a tag that is not"),
+        ('sid="wiki000010000-1" id="0"', 'sid="wiki000010000-1" tag="0"', 13, "a tag that is not"),
+        # Of a line of 1 MB, which is refused at once.
+        ("<rel type=\"ガ\"", '<rel type="a" target="b" sid="' * 30_000, 13, "a tag that is not"),
+        ("S-ID:", "S-ID:\x1b", 1, "a control character"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_named_with_its_line(old: str, new: str, line: int, what: str) -> None:

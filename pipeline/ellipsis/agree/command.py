@@ -15,9 +15,8 @@ from pipeline.core.parquet import MANIFEST
 from pipeline.core.tally import Tally
 from pipeline.ellipsis.agree.drawing import DrawnSentences, Shape, draw
 from pipeline.ellipsis.agree.settings import AgreeSettings
-from pipeline.ellipsis.dependencies import DependencyTree, TreebankWord, read_trees
+from pipeline.ellipsis.dependencies import DependencyTree, TreebankWord, read_trees, why_unwritten
 from pipeline.ellipsis.gap.treebank import treebank_files
-from pipeline.text.coordinations import WITHHELD, is_withheld
 from pipeline.text.lines import open_lines
 from pipeline.text.unpacking import UnpackingAllowance
 
@@ -100,8 +99,8 @@ def _agreed(
     said: set[_Forms] = set()
     for one, other in _pairs(settings, allowance):
         forms = one.forms
-        if is_withheld(forms):
-            tally.refuse(WITHHELD)
+        if reason := why_unwritten(one):
+            tally.refuse(reason)
         elif _tags(one, settings.tags) != _tags(other, settings.tags):
             tally.refuse(OTHER_TAGS)
         elif any(map(_differ, one.words, other.words)):

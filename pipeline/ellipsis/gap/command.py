@@ -17,8 +17,9 @@ from pipeline.core.files import FileFacts, sha256_of, write_json, write_text
 from pipeline.core.markdown import code, plain
 from pipeline.core.parquet import MANIFEST, write_rows
 from pipeline.core.tally import Tally
+from pipeline.core.words import is_without_control
 from pipeline.corpus.licences import UNKNOWN
-from pipeline.ellipsis.dependencies import DependencyTree, read_trees
+from pipeline.ellipsis.dependencies import DependencyTree, read_trees, why_unwritten
 from pipeline.ellipsis.gap.leaving_out import Unfit, left_out
 from pipeline.ellipsis.gap.rules import GappedVerb, Refused, find_gaps
 from pipeline.ellipsis.gap.settings import GapSettings
@@ -29,7 +30,6 @@ from pipeline.ellipsis.gap.treebank import (
     treebank_files,
 )
 from pipeline.text.conllu import LONGEST
-from pipeline.text.coordinations import WITHHELD, is_withheld
 from pipeline.text.lines import open_lines
 from pipeline.text.unpacking import UnpackingAllowance
 
@@ -140,8 +140,8 @@ def _make(settings: GapSettings, files: Sequence[Path], origin: SentenceOrigin) 
 
 
 def _identify(made: _Made, tree: DependencyTree, path: Path, number: int, source: Path) -> str:
-    """A sentence's id: its ``sent_id`` if no other has it, else its file and number there."""
-    if tree.name and tree.name not in made.ids:
+    """A sentence's id: its ``sent_id`` if no other has it, and it can be shown; else its file and number."""
+    if tree.name and tree.name not in made.ids and is_without_control(tree.name):
         return tree.name
     file = path.name if path == source else path.relative_to(source).as_posix()
     return f"{re.sub(_ENDING, '', file)}/{number}"
@@ -154,10 +154,10 @@ def _add(
     made: _Made, tree: DependencyTree, source_id: str, settings: GapSettings, origin: SentenceOrigin
 ) -> None:
     """Make what can be made of a sentence: one of each verb that may be left out."""
-    withheld = is_withheld(tree.forms)
+    unwritten = why_unwritten(tree)
     for found in find_gaps(tree, settings.kinds):
         reason = found.reason if isinstance(found, Refused) else _refusal(found, settings)
-        reason = WITHHELD if withheld else reason
+        reason = unwritten or reason
         if not reason and isinstance(found, GappedVerb):
             try:
                 shorter = left_out(tree, found)

@@ -9,6 +9,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path, PurePosixPath
 
 from pipeline.core.console import warn
@@ -372,4 +373,7 @@ class _Relation:
                     f"is it the text that was annotated? {_BYTES}",
                 )
             ranges.append((start, end))
+        for (_, before), (after, _) in pairwise(sorted(ranges)):
+            if after < before:
+                raise self.fault(f"ranges that overlap, so have a word twice: {said[:40]!r}")
         return ranges

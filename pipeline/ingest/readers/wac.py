@@ -71,7 +71,8 @@ def read_wac(
         allowance: what an archive may unpack to.
 
     Raises:
-        InputError: nothing to read, or a file is not in the KNP format; file and line are named.
+        InputError: nothing to read, a file is not in the KNP format, or two sentences would have one id; file
+            and line are named.
     """
     files = documents_within(source, _is_wanted, f"files *{_KNP}", _LARGEST, allowance)
     paths = sorted(path for path in files if path.endswith(_KNP))
@@ -90,6 +91,7 @@ def read_wac(
     ]
     assigned = (splitter or _shipped(files))(documents, tally)
     owed = licences(documents)
+    seen: set[str] = set()
     for document, units in zip(documents, read, strict=True):
         for index, unit in enumerate(units):
             split = assigned.split(document, index)
@@ -100,6 +102,14 @@ def read_wac(
             if found is None:
                 tally.refuse(NO_WORD, place=f"{document.path}:{unit.line}")
                 continue
+            if found.sentence_id in seen:
+                raise InputError(
+                    f"S-ID {unit.name[:60]} and one before it are both {found.sentence_id[:80]}",
+                    path=document.path,
+                    line=unit.line,
+                    remedy="mend the file, or leave it out",
+                )
+            seen.add(found.sentence_id)
             if not are_a_tree(unit.heads):
                 tally.refuse(NO_TREE, place=f"{document.path}:{unit.line}")
             tally.keep()

@@ -15,7 +15,7 @@ from typing_extensions import TypedDict
 
 from pipeline.core.documents import parse_json
 from pipeline.core.errors import InputError
-from pipeline.core.files import require_regular, write_text, writing
+from pipeline.core.files import require_regular, resolved, write_text, writing
 from pipeline.core.parquet import COMPLETIONS, RECORDS
 from pipeline.models.writers.protocol import Begun, TextScore, WrittenAnswer
 
@@ -58,23 +58,25 @@ class KeptAnswers:
         Raises:
             InputError: a line is not as conjoin writes it.
         """
-        return cls(_lines_of(path) if path.exists() else [], path)
+        remedy = "remove the file; what it had is asked for again"
+        return cls(_lines_of(path, remedy) if path.exists() else [], path)
 
     @classmethod
     def earlier(cls, place: Path) -> "KeptAnswers":
         """What an earlier output has, a folder, or a file of completions.
 
         Raises:
-            InputError: there are no completions, or a line is not as conjoin writes it.
+            InputError: no completions are there, links go in a circle, or a line is not as conjoin writes it.
         """
+        resolved(place)
         inside = sorted((place / RECORDS).glob(f"{COMPLETIONS}-*.jsonl"))
         files = inside if place.is_dir() else [place] if place.exists() else []
+        remedy = (
+            "name what `conjoin generate --served` or `synthesize` wrote, or a completions file"
+        )
         if not files:
-            raise InputError(
-                "no completions are kept here", path=place,
-                remedy="name what `conjoin generate --served` or `synthesize` wrote, or a completions file",
-            )  # fmt: skip
-        return cls(line for file in files for line in _lines_of(file))
+            raise InputError("no completions are kept here", path=place, remedy=remedy)
+        return cls(line for file in files for line in _lines_of(file, remedy))
 
     def __contains__(self, question: str) -> bool:
         """Whether a line is kept for a question, be it that nothing came."""
@@ -155,8 +157,7 @@ def _last(content: bytes) -> str:
     return rest.decode("utf-8") + "\n"
 
 
-def _lines_of(path: Path) -> list[KeptLine]:
-    remedy = "remove the file; what it had is asked for again"
+def _lines_of(path: Path, remedy: str) -> list[KeptLine]:
     require_regular(path)
     try:
         content = path.read_bytes()

@@ -8,6 +8,7 @@ from typing import Any
 from pipeline.core.claims import Claim, appearing
 from pipeline.core.console import say, table
 from pipeline.core.errors import InputError
+from pipeline.core.parquet import MANIFEST
 from pipeline.corpus.checked import require_whole
 from pipeline.corpus.layout import Shards, find_shards
 from pipeline.corpus.licences import terms
@@ -48,6 +49,8 @@ def _input(place: Path) -> Shards:
     shards = find_shards(place)
     if shards.kind != "stand-off":
         what = "has its text already" if shards.kind == "release" else "is no release"
+        if shards.manifest is None:
+            what = f"has no {MANIFEST}, which says what it lacks"
         raise InputError(
             f"this {what}", path=place, remedy="name a folder that `conjoin release --stand-off` wrote"
         )  # fmt: skip

@@ -26,6 +26,9 @@ from pipeline.tasks.protocol import Answer, Measured, Model, Opinion
 
 _FORMAT = "conjoin-arguments"
 
+MOST_LAYERS, MOST_UNITS = 64, 65_536
+"""As many as ``train`` takes: more are made before anybody could see that no weights are theirs."""
+
 _BITS = 2
 """Whether a word is the target, and whether it is a predicate (Eqs. 2-4)."""
 
@@ -41,7 +44,7 @@ class _ArgumentsCard(TypedDict):
 
 def _is_usable(card: Mapping[str, Any]) -> bool:
     found = card["thresholds"]
-    sizes = card["layers"] >= 1 and card["units"] >= 1
+    sizes = 1 <= card["layers"] <= MOST_LAYERS and 1 <= card["units"] <= MOST_UNITS
     return sizes and len(found) == len(ROLES) and all(0 <= each <= 1 for each in found)
 
 

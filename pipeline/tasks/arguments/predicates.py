@@ -8,7 +8,7 @@ from typing import Literal
 from pipeline.core.annotation import Part
 from pipeline.core.corpus_folder import ARGUMENTS_FILE, SENTENCES_FILE, require_ingested
 from pipeline.core.errors import InputError
-from pipeline.core.predicates import ROLES, Predicate, read_predicates
+from pipeline.core.predicates import DEP, ROLES, ZAR, Predicate, read_predicates
 from pipeline.core.schema import read_sentences
 from pipeline.core.types import Sentence
 
@@ -63,7 +63,14 @@ def clauses_of(corpus: Path, sentences: Iterable[Sentence]) -> list[Clause]:
                 path=corpus / ARGUMENTS_FILE, sentence_id=predicate.sentence_id,
                 remedy="run `conjoin ingest` again",
             )  # fmt: skip
-        found[predicate.sentence_id].append(predicate)
+        own = found[predicate.sentence_id]
+        if any(each.predicate == predicate.predicate for each in own):
+            raise InputError(
+                f"the predicate at word {predicate.predicate} stands here twice",
+                path=corpus / ARGUMENTS_FILE, sentence_id=predicate.sentence_id,
+                remedy="run `conjoin ingest` again",
+            )  # fmt: skip
+        own.append(predicate)
     places = {name: tuple(sorted(each.predicate for each in own)) for name, own in found.items()}
     return [
         Clause(sentence, predicate, places[sentence.sentence_id])
@@ -79,13 +86,28 @@ def _fault(predicate: Predicate, words: int) -> str | None:
         return f"has a phrase beyond {words} words"
     if not predicate.phrase.start <= predicate.predicate < predicate.phrase.end:
         return "is outside its phrase"
+    roles = [argument.role for argument in predicate.arguments]
     for argument in predicate.arguments:
-        if argument.role not in ROLES:
-            return f"has an argument of no role: {argument.role[:20]!r}"
-        if not argument.fillers:
-            return f"has no filler of {argument.role}"
-        if not all(0 <= word < words for word in (*argument.fillers, *argument.mentions)):
-            return f"has a filler of {argument.role} beyond {words} words"
+        role, there = argument.role, (*argument.fillers, *argument.mentions)
+        own = any(
+            predicate.phrase.start <= word < predicate.phrase.end for word in argument.fillers
+        )
+        for wrong, fault in (
+            (role not in ROLES, f"has an argument of no role: {role[:20]!r}"),
+            (
+                argument.kind not in (DEP, ZAR),
+                f"has an argument of no kind: {argument.kind[:20]!r}",
+            ),
+            (roles.count(role) > 1, f"has two arguments of {role}"),
+            (not argument.fillers, f"has no filler of {role}"),
+            (
+                not all(0 <= word < words for word in there),
+                f"has a filler of {role} beyond {words} words",
+            ),
+            (own, f"has a filler of {role} in its own phrase"),
+        ):
+            if wrong:
+                return fault
     return None
 
 

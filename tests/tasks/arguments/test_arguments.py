@@ -32,17 +32,19 @@ from pipeline.tasks.arguments.decoding import GRIDS, BestWord, best_words, settl
 from pipeline.tasks.arguments.evaluation import ArgumentEvaluation, chosen_in
 from pipeline.tasks.arguments.examples import NONE, ArgumentExample, example_of
 from pipeline.tasks.arguments.figures import counted, f1
-from pipeline.tasks.arguments.model import ArgumentModel, Labeller
+from pipeline.tasks.arguments.model import MOST_LAYERS, MOST_UNITS, ArgumentModel, Labeller
 from pipeline.tasks.arguments.permutation import p_value
-from pipeline.tasks.arguments.predicates import Clause, _fault, clauses_of_split
+from pipeline.tasks.arguments.predicates import Clause, _fault, clauses_of, clauses_of_split
 from pipeline.tasks.arguments.rows import NoRows
 from pipeline.tasks.arguments.task import ArgumentTask
 from pipeline.tasks.augmentation import Labelled, Material
 from pipeline.tasks.coordination.model import CoordinationPredictor
+from pipeline.tasks.known import task_of
 from pipeline.train import stage as train
 from pipeline.train.augmentation.kinds import kinds_of
 from pipeline.train.learner import Learner
 from pipeline.train.optimizer import Schedule
+from pipeline.train.settings import TrainSettings
 
 TASK = ArgumentTask()
 
@@ -300,7 +302,10 @@ def test_a_model_is_what_it_was_when_it_is_read_again(
         CoordinationPredictor.load(tmp_path / "model")
     path = tmp_path / "model/predictor.json"
     card = json.loads(path.read_text())
-    for wrong in ({"thresholds": [0.5, 0.5]}, {"thresholds": [0.5, 0.5, 7]}, {"layers": 0}):
+    for wrong in (
+        {"thresholds": [0.5, 0.5]}, {"thresholds": [0.5, 0.5, 7]}, {"layers": 0}, {"layers": 10**9},
+        {"units": 10**9},
+    ):  # fmt: skip
         path.write_text(json.dumps(card | wrong))
         with pytest.raises(ModelError, match="sizes that no predictor has"):
             ArgumentModel.load(tmp_path / "model")
@@ -451,8 +456,49 @@ def test_predicates_that_do_not_fit_their_sentence_are_refused() -> None:
         (replace(good, arguments=(Argument("GEN", "DEP", (1,)),)), "no role: 'GEN'"),
         (replace(good, arguments=(Argument("ACC", "DEP", (6,)),)), "ACC beyond 6 words"),
         (replace(good, arguments=(Argument("ACC", "DEP", ()),)), "no filler of ACC"),
+        (replace(good, arguments=(Argument("ACC", "XXX", (1,)),)), "no kind: 'XXX'"),
+        (replace(good, arguments=good.arguments * 2), "two arguments of NOM"),
+        (replace(good, arguments=(Argument("ACC", "ZAR", (4,)),)), "ACC in its own phrase"),
     ):
         assert what in str(_fault(wrong, 6))
+
+
+def test_a_predicate_stands_once(built: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two of one word nobody could say which is right."""
+    sentence = Sentence("s", "d", "train", ("he", "hid"), None, None, (), "CC0-1.0")
+    predicate = Predicate("s", 1, Span(1, 2), True, (Argument("NOM", "DEP", (0,)),), (Span(0, 1),))
+    monkeypatch.setattr(
+        "pipeline.tasks.arguments.predicates.read_predicates", lambda *_: [predicate, predicate]
+    )
+    with pytest.raises(
+        InputError, match=r"the predicate at word 1 stands here twice \(sentence s\)"
+    ):
+        clauses_of(built, [sentence])
+
+
+@pytest.mark.parametrize("kind", ["removed", "a folder", "a pipe", "a dangling link"])
+def test_a_corpus_without_its_record_is_of_no_task(tmp_path: Path, kind: str) -> None:
+    """It was taken for one of coordination, which has no --rnn-layers."""
+    record = tmp_path / "ingest.json"
+    (tmp_path / "draws").mkdir()
+    match kind:
+        case "a folder":
+            record.mkdir()
+        case "a pipe":
+            os.mkfifo(record)
+        case "a dangling link":
+            record.symlink_to("nowhere")
+    with pytest.raises(InputError, match=r"ingest\.json"):
+        task_of(tmp_path)
+
+
+def test_as_many_layers_as_train_takes() -> None:
+    """What a model's folder may say is what a run's settings may."""
+    for name, most in (("rnn_layers", MOST_LAYERS), ("rnn_units", MOST_UNITS)):
+        (found,) = [
+            each for each in TrainSettings.model_fields[name].metadata if hasattr(each, "le")
+        ]
+        assert found.le == most
 
 
 def test_a_word_of_two_roles_is_learned_as_the_first() -> None:

@@ -320,10 +320,26 @@ def test_a_replay_makes_the_same_files(corpus: Path, canned: Canned, tmp_path: P
             {**manifests[0], "command": ""}
         ] * 2
     assert len(canned.asked) == asked
+    kept = {path: path.read_bytes() for path in out.glob(".units/completions-*")}
+    with pytest.raises(
+        InputError, match=r"its completions are replayed.*this run would remove them"
+    ):
+        run(settings(corpus, writer="replay", replay=out, out=out, limit=1))
+    assert kept == {path: path.read_bytes() for path in out.glob(".units/completions-*")}
     with pytest.raises(SettingsError, match=r"which model answered.*--model"):
         run(settings(corpus, writer="replay", replay=tmp_path / "kept.jsonl"))
     with pytest.raises(InputError, match="not among those kept"):
         run(settings(corpus, writer="replay", replay=out, tokens=9, out=corpus / "candidates/x"))
+    # What is no file of completions is nothing to remove.
+    replay = out / "manifest.json"
+    with pytest.raises(
+        InputError, match=r"manifest\.json:1: not JSON.*name what `conjoin generate"
+    ):
+        run(
+            settings(
+                corpus, writer="replay", replay=replay, model=MODEL, out=corpus / "candidates/x"
+            )
+        )
 
 
 def test_a_file_of_completions_that_a_person_wrote_is_replayed(
@@ -520,6 +536,7 @@ def test_completions_whose_links_lead_in_a_circle(corpus: Path, tmp_path: Path) 
         ({"writer": "oracle", "confused": "random"}, "attested ones alone"),
         ({"writer": "served", "model": "x", "served": "http://["}, "malformed"),
         ({"writer": "served", "model": "x", "key_env": "my-key"}, "--key-env takes"),
+        ({"writer": "local", "model": "x", "writer_license": "MIT OR"}, "no SPDX expression"),
     ],
 )  # fmt: skip
 def test_options_that_do_not_go_together(tmp_path: Path, given: dict[str, Any], what: str) -> None:

@@ -3,9 +3,10 @@
 from pathlib import Path
 from typing import ClassVar, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from pipeline.core.settings import OnlyWith, SourceSettings, only_for
+from pipeline.corpus.licences import LONGEST, is_expression
 from pipeline.models.writers.address import KeyVariable, ServerAddress
 
 Filter = Literal["writer", "model", "none"]
@@ -79,6 +80,7 @@ class SynthesizeSettings(SourceSettings):
     )
     writer_license: str | None = Field(
         None,
+        max_length=LONGEST,
         description="SPDX expression of the terms on what the language model writes; unset: unknown.",
     )
     neighbours: str = Field(
@@ -104,6 +106,15 @@ class SynthesizeSettings(SourceSettings):
         description="Folder for the shards; unset: CORPUS/candidates/WRITER/seed-SEED, with -random and "
         "-unfiltered or -filtered-by-FILTER after the former.",
     )
+
+    @field_validator("writer_license")
+    @classmethod
+    def _is_expression(cls, value: str | None) -> str | None:
+        if value is not None and not is_expression(value):
+            raise ValueError(
+                "no SPDX expression of licences, such as Apache-2.0 or LicenseRef-NAME"
+            )
+        return value
 
     @model_validator(mode="after")
     def _go_together(self) -> Self:

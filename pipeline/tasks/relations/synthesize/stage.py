@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.core.errors import InputError
-from pipeline.core.files import resolved
 from pipeline.core.tally import Tally
 from pipeline.executor.launch import in_launch
 from pipeline.sources.making import RowMaking, make_candidates
@@ -56,9 +55,9 @@ def run(settings: SynthesizeSettings) -> None:
     out = settings.out or default_out(settings)
     named: list[Path] = [settings.run_folder]
     named += [] if settings.definitions is None else [settings.definitions]
-    if settings.replay is not None and resolved(settings.replay) != resolved(out):
-        named.append(settings.replay)
-    make_candidates(settings, source_of(settings, known), out, _MAKING, named)
+    make_candidates(
+        settings, source_of(settings, known), out, _MAKING, named, replayed=settings.replay
+    )
 
 
 def source_of(settings: SynthesizeSettings, known: Confused) -> CandidateSource[Any]:
