@@ -184,6 +184,11 @@ def level(annotation: Iterable[Part]) -> tuple[tuple[str, ...], ...]:
     )
 
 
+def rests_on_other_trees(own: Iterable[tuple[str, ...]]) -> bool:
+    """Whether trees of other sentences than a draw's were learned from, by a ``level``."""
+    return any({OTHERS, "trees", "learned"} <= {*part} for part in own)
+
+
 def shared_level(records: Mapping[int, Annotation]) -> tuple[tuple[str, ...], ...]:
     """The level of a system whose seeds have these records.
 

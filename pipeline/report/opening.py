@@ -8,6 +8,7 @@ chosen by looking at them, so each is a little flattered.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pipeline.core.annotation import rests_on_other_trees
 from pipeline.core.comparison import Comparison
 from pipeline.core.runs import System
 from pipeline.report.accuracy_figures import accuracy_dots, chosen_gains_over_sizes, gain_dots
@@ -47,6 +48,8 @@ class Headline:
         without: the number of systems without candidates among which ``against`` is best.
         several: whether there are lines for more levels of the |L|.
         full: whether the |L| is all there is.
+        trees_unlearned: whether candidates rest on more trees than L's, and nothing without candidates
+            learned the coordinations of these.
     """
 
     labelled: int
@@ -59,6 +62,7 @@ class Headline:
     without: int = 1
     several: bool = False
     full: bool = False
+    trees_unlearned: bool = False
 
     @property
     def seeds(self) -> int:
@@ -96,9 +100,12 @@ def _verdict(metrics: Metrics, others: Sequence[Result], *, several: bool) -> He
     gain, against = gains.get(best.system), metrics.rival(best)
     kind = WITHOUT if against is None else _kind(gain) if gain else NO_INTERVAL
     without = len(metrics.rivals(best)) if best.system.has_candidates else 1
+    unlearned = rests_on_other_trees(best.level) and not any(
+        each.system.gold_of for each in metrics.without_candidates(best)
+    )
     return Headline(
         size, metrics.phrase(size), kind, against, best, gain, len(others), without, several,
-        size in metrics.full,
+        size in metrics.full, unlearned,
     )  # fmt: skip
 
 
@@ -124,6 +131,12 @@ def headline(found: Sequence[Headline], unit: str = "sentence") -> Fact:
         compared=any(verdict.against and verdict.best for verdict in found),
         unit=unit,
     )
+
+
+def cautions(found: Sequence[Headline]) -> list[Fact]:
+    """What makes a gain less than it seems: that nothing it is over knows what the trees of others know."""
+    doubtful = [each for each in found if each.kind == HELPS and each.trees_unlearned]
+    return [Fact("opening.trees_unlearned", verdicts=doubtful)] if doubtful else []
 
 
 def unhelpful(metrics: Metrics, found: Sequence[Headline]) -> list[Fact]:

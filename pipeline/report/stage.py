@@ -22,7 +22,14 @@ from pipeline.report.figure_words import OF_COORDINATION
 from pipeline.report.judgements import HandJudgement, offer_sheet, read_judgements
 from pipeline.report.language_models import model_curves, read_models
 from pipeline.report.next_steps import next_steps
-from pipeline.report.opening import Headline, headline, opening_panels, unhelpful, verdicts
+from pipeline.report.opening import (
+    Headline,
+    cautions,
+    headline,
+    opening_panels,
+    unhelpful,
+    verdicts,
+)
 from pipeline.report.prose import Fact
 from pipeline.report.results import Metrics
 from pipeline.report.sections import Chapter, Section, is_picture, picture, render
@@ -50,7 +57,7 @@ def run(settings: ReportSettings) -> None:
         "compared": found.metrics.words.compared,
         "headline": headline(answers, found.metrics.words.unit),
         "answers": answers,
-        "unhelpful": unhelpful(found.metrics, answers),
+        "notes": [*cautions(answers), *unhelpful(found.metrics, answers)],
         "opening": opening,
         "steps": steps,
         "chapters": chapters,
@@ -138,7 +145,8 @@ def _print(answers: Sequence[Headline], metrics: Metrics) -> None:
         str(Fact("opening.figures", split=metrics.split, compared=metrics.words.compared)),
         ("|L|", "annotated", "without → with", "gain", "interval"), rows,
     )  # fmt: skip
-    console.say(str(headline(answers, metrics.words.unit)))
+    for fact in (headline(answers, metrics.words.unit), *cautions(answers)):
+        console.say(str(fact))
 
 
 def _metrics(corpus: Path, systems: Iterable[System]) -> Metrics:

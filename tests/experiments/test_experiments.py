@@ -431,7 +431,7 @@ def test_plain_dvc_gets_the_cells_that_are_written(project: Path) -> None:
     usual = CELLS.read_text()
     CELLS.write_text("")
     with grid(ReproSettings()) as (_, members, _):
-        assert len(members) == 71 + 4
+        assert len(members) == 80 + 4
     assert CELLS.read_text() == usual
     with grid(ReproSettings(experiment="quick")):
         assert CELLS.read_text() != usual

@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 from test_report import annotation_of, build, gain_of, metrics_of
 
+from pipeline.core.annotation import rests_on_other_trees
 from pipeline.core.documents import read_json
 from pipeline.core.files import write_json
 from pipeline.core.runs import System, read_runs
 from pipeline.report.comparisons import across_table, comparisons_table
 from pipeline.report.findings import findings
 from pipeline.report.next_steps import next_steps
-from pipeline.report.opening import HELPS, WITHOUT, headline, unhelpful, verdicts
+from pipeline.report.opening import HELPS, WITHOUT, cautions, headline, unhelpful, verdicts
 from pipeline.report.paper_tables import accuracy_table, criteria_table
 from pipeline.report.prose import Fact
 from pipeline.report.results import Metrics, label_name, system_phrase
@@ -84,6 +85,22 @@ def test_the_headline_is_a_gain_at_equal_annotation() -> None:
         assert part in text
     (fact,) = unhelpful(metrics, [line])
     assert fact.sentence == "opening.all_help"
+
+
+def test_a_gain_that_may_be_the_trees_is_said_to_be_so() -> None:
+    """Unless something without candidates learned the coordinations of the 800 trees, too."""
+    made = document()
+    (fact,) = cautions(verdicts(Metrics.parse(made)))
+    assert "nothing without candidates learned the coordinations of the other trees" in str(fact)
+    for run_ in made["runs"]:
+        if run_["system"] == str(ELSE):
+            run_["gold_of"] = "parser"
+    (line,) = verdicts(Metrics.parse(made))
+    assert (line.kind, cautions([line])) == (HELPS, [])
+    own = ("tiny", "labelled", "100", "trees", "")
+    choosing = ("tiny", "others", "300", "trees", "chosen")  # the parser's epoch, and nothing else
+    assert not rests_on_other_trees([own, choosing])
+    assert rests_on_other_trees([own, ("tiny", "others", "800", "trees", "learned")])
 
 
 def test_rows_stand_by_annotation_and_only_those_of_one_are_compared() -> None:
