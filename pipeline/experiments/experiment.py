@@ -153,8 +153,9 @@ def _require_known_corpora(
     ingested = document.get("ingest")
     known = [DEFAULT, *(map(str, ingested) if isinstance(ingested, Mapping) else ())]
     for key, value in said.items():
+        section = document.get(key)
         # Sections without a default are tables of options by name.
-        by_corpus = key in _BY_CORPUS or DEFAULT in (document.get(key) or ())
+        by_corpus = key in _BY_CORPUS or (isinstance(section, Mapping) and DEFAULT in section)
         if not (by_corpus and isinstance(value, Mapping)):
             continue
         if strange := next((each for each in map(str, value) if each not in known), None):

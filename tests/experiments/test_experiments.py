@@ -368,6 +368,7 @@ def test_sizes_are_the_corpus_own(expanded: Any) -> None:
         ("labelled: {genia: [5]}", "labelled: neither default nor world"),
         ("labelled: {default: [5], wrold: [3]}", r"labelled: 'wrold' is no corpus .*did you mean 'world'\?"),
         ("train: {wrold: {steps: 3}}", r"x\.yaml: train: 'wrold' is no corpus .*did you mean 'world'\?"),
+        ("generate: 3", "section .generate. must be a mapping"),
         ("corpora: [word]", r"section ingest has no entry 'word'; .*did you mean 'world'\?"),
         ("corpora: ['x; ls']", "corpora: 'x; ls' must be a plain name"),
         ("systems: [basline]", r"params\.yaml: systems: no 'basline' .*did you mean 'baseline'\?"),

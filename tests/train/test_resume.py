@@ -49,7 +49,13 @@ def die_in(step: int) -> None:
     Learner.update = dying  # type: ignore[method-assign]
 
 
-@pytest.mark.parametrize("given", [{}, EVERYTHING], ids=["corpus folder", "release folder"])
+@pytest.mark.parametrize(
+    "given",
+    [
+        pytest.param({}, id="corpus folder"),
+        pytest.param(EVERYTHING, id="release folder", marks=pytest.mark.long),
+    ],
+)
 def test_kills_at_random_steps_change_nothing(
     corpus: Path, tmp_path: Path, forks: Any, given: dict[str, Any]
 ) -> None:
@@ -153,6 +159,7 @@ def whole(corpus: Path) -> dict[str, str]:
     return digest(corpus / "whole")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("window", ["fsync", "replace", "replaced"])
 def test_a_kill_while_a_checkpoint_is_written(
     corpus: Path, tmp_path: Path, forks: Any, whole: dict[str, str], window: str
@@ -297,6 +304,7 @@ def test_changed_data_are_named(tmp_path: Path) -> None:
         train.run(settings(corpus, out=tmp_path / "run", resume=True))
 
 
+@pytest.mark.long
 def test_without_resume_it_starts_over(
     corpus: Path, tmp_path: Path, whole: dict[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -384,6 +392,7 @@ def test_bf16_computes_in_bf16_and_keeps_float32_weights(corpus: Path, tmp_path:
     assert {w.dtype for w in weights if w.is_floating_point()} == {torch.float32}
 
 
+@pytest.mark.long
 def test_a_drought_is_reported(
     corpus: Path,
     tmp_path: Path,
