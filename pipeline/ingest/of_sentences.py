@@ -80,7 +80,7 @@ def read_sentences(settings: IngestSettings, tally: Tally) -> ReadRows:
 def _lines(settings: IngestSettings, sentences: Sequence[Sentence]) -> Iterator[str]:
     """The raw text that language models may learn from.
 
-    ReadItem-out sentences, on which models are later judged, are not taken from the corpus; a short one
+    Held-out sentences, on which models are later judged, are not taken from the corpus; a short one
     of the world's raw text may equal one of them by chance.
     """
     training = (sentence for sentence in sentences if sentence.split == "train")
