@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 COORDINATION, RELATIONS, ARGUMENTS = "coordination", "relations", "arguments"
+QUESTIONS = "questions"
 """Tasks."""
 
 

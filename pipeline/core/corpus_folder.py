@@ -34,6 +34,9 @@ RELATIONS_FILE = "relations.parquet"
 ARGUMENTS_FILE = "arguments.parquet"
 """Where ``ingest`` writes predicates with their arguments, beside the sentences."""
 
+QUESTIONS_FILE = "questions.parquet"
+"""The questions with choices of a corpus of questions."""
+
 TEXT_FILE = "text.txt"
 """The raw text that language models may learn from, a sentence a line."""
 
