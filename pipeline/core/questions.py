@@ -50,8 +50,8 @@ EVENT_PAIRS = pa.schema(
         _field("license", _TEXT),
     ]
 )
-"""Columns of ``pairs-*.parquet``: two clauses of a sentence, the cause or condition first, without the connective
-between them, and the event of each."""
+"""Columns of ``pairs-*.parquet``: two clauses of a sentence without the connective between them, the cause or
+condition first, and the event of each."""
 
 EVENT_PAIR_REJECTS = pa.schema(
     [_field("sentence_id", _TEXT), _field("connective", _TEXT), _field("reason", _TEXT)]
@@ -65,7 +65,7 @@ CORE_PAIRS = pa.schema(
         pa.field("recovered", _TEXT),
     ]
 )
-"""Columns of ``core_pairs.parquet``: the pairs both of whose events have a core event, each pair of core events
+"""Columns of ``core_pairs.parquet``: the pairs both of whose events have a core event, each two core events
 once; ``recovered``: the word of the former event that the latter one's pronoun or gap stands for."""
 
 CORE_PAIRS_FILE = "core_pairs.parquet"
@@ -101,9 +101,9 @@ PSEUDO_QUESTIONS = pa.schema(
     ]
 )
 """Columns of ``candidates-*.parquet`` of questions: ``sentence_id`` is the id of the event pair that the
-question was made of, ``label`` its connective, ``answer`` the place of the right choice (from 0), ``events`` its
-pair of core events; ``split`` divides them such that no pair of core events is on two sides. All ask for
-the effect."""
+question was made of, ``label`` its connective, ``answer`` the place of the right choice (from 0),
+``events`` its pair of core events; ``split`` divides them such that no pair of core events is on two
+sides. All ask for the effect."""
 
 PSEUDO_QUESTION_REJECTS = PSEUDO_QUESTIONS.append(_field("reason", _TEXT))
 

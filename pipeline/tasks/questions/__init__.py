@@ -1,1 +1,1 @@
-"""Questions with choices, as a task, and how they are made of the event pairs in a text (thesis, chapters 2 and 3)."""
+"""Questions with choices as a task, and how event pairs of a text become such (thesis, chapters 2 and 3)."""
