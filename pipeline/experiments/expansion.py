@@ -22,12 +22,14 @@ from pipeline.core.corpora import (
     ARGUMENTS,
     COORDINATION,
     CORPORA,
+    QUESTIONS,
     RELATIONS,
     CorpusDescription,
 )
 from pipeline.core.corpus_folder import (
     ARGUMENTS_FILE,
     INGEST_RECORD,
+    QUESTIONS_FILE,
     RELATIONS_FILE,
     SENTENCES_FILE,
 )
@@ -52,16 +54,17 @@ _OF_EACH_TASK = {
     ),
     RELATIONS: ("ingest", "pretrain", "synthesize", "train", "evaluate", "report"),
     ARGUMENTS: ("ingest", "pretrain", "train", "evaluate", "report"),
+    QUESTIONS: ("ingest", "pretrain", "pair", "ask", "train", "evaluate", "report"),
 }  # fmt: skip
 """The sections of params.yaml with an entry for each corpus of a task."""
 
 _EXPANDED = (
-    "ingest", "pretrain", "preparse", "generate", "harvest", "synthesize", "select", "train", "evaluate",
-    "audit", "report", "release",
+    "ingest", "pretrain", "preparse", "generate", "harvest", "synthesize", "pair", "ask", "select", "train",
+    "evaluate", "audit", "report", "release",
 )  # fmt: skip
 """The stages, in the order of dvc.yaml."""
 
-_MAKING = ("generate", "harvest", "synthesize", "select")
+_MAKING = ("generate", "harvest", "synthesize", "ask", "select")
 """Those that make candidates."""
 
 _HEAD = """\
@@ -135,13 +138,15 @@ class _OfCorpus:
     def __init__(self, experiment: Experiment, corpus: str, path: Path) -> None:
         self._experiment, self._corpus, self._path = experiment, corpus, path
         self._tables = {
-            key: _table(experiment.params, key, path) for key in ("systems", "releases", *SOURCES)
+            key: _table(experiment.params, key, path)
+            for key in ("systems", "releases", "pairings", *SOURCES)
         }
         self._sizes = dict.fromkeys(map(str, experiment.labelled[corpus]))
         self._seeds = dict.fromkeys(experiment.seeds[corpus])
         self._read = _description(experiment, corpus, path)
         # What a stage does not need DVC is told twice of, for it wants a path.
-        self._file = RELATIONS_FILE if self._read.task == RELATIONS else SENTENCES_FILE
+        known = {RELATIONS: RELATIONS_FILE, QUESTIONS: QUESTIONS_FILE}
+        self._file = known.get(self._read.task, SENTENCES_FILE)
         self._answers = ARGUMENTS_FILE if self._read.task == ARGUMENTS else self._file
         self.cells: dict[str, dict[str, Any]] = {stage: {} for stage in _EXPANDED}
         self._above: list[str] = []
@@ -231,6 +236,7 @@ class _OfCorpus:
             "generations": self._generate,
             "harvests": self._harvest,
             "syntheses": self._synthesize,
+            "askings": self._ask,
             "selections": self._select,
         }[of[0]]
         with self._within(f"{name}"):
@@ -264,6 +270,16 @@ class _OfCorpus:
         place = Path("data", self._corpus, str(settings.run).replace("{seed}", str(seed)))
         run = self._run_of(place / "predictor", seed)
         self._add("synthesize", [name, seed], name=name, seed=seed, run=run)
+
+    def _ask(self, name: str, seed: int) -> None:
+        """Questions of the event pairs that ``of`` names, which are the same for every seed."""
+        pairs = (self._tables["askings"][name] or {}).get("of")
+        if pairs not in self._tables["pairings"]:
+            raise SettingsError(
+                f"askings.{name}.of = {shown(pairs)}: must be one of pairings", path=self._path
+            )
+        self._add("pair", [pairs], name=pairs, file=self._file)
+        self._add("ask", [name, seed], name=name, seed=seed, pairs=pairs, file=self._file)
 
     def _select(self, name: str, seed: int) -> None:
         """A selection may need one more path than the first folder that it chooses from."""
