@@ -16,7 +16,7 @@ from random import Random
 
 from nltk.stem.snowball import SnowballStemmer
 
-from pipeline.core.questions import EFFECT, Question, pair_of_events
+from pipeline.core.questions import Question, pair_of_events
 from pipeline.core.types import Sentence
 from pipeline.world.lexicon import Lexicon, load_lexicon
 
@@ -87,7 +87,7 @@ _EFFECT_OF = {form: verb.base for verb in _EFFECTS for form in verb.forms}
 
 def _graph() -> dict[tuple[str, str], _Verb]:
     """The effect of each action on each class: within a class no two actions have the same."""
-    found = {}
+    found: dict[tuple[str, str], _Verb] = {}
     for kind in _THINGS:
         effects = Random(f"world-questions/graph/{kind}").sample(_EFFECTS, len(_ACTIONS))
         found |= {
@@ -271,7 +271,7 @@ def _question(lexicon: Lexicon, rng: Random, index: int) -> Question:
     place = sha256(f"world-questions/{pair}".encode()).digest()[0] % 10
     return Question(
         question_id=f"world-questions/q{index:06d}", doc_id=pair,
-        split={8: "dev", 9: "test"}.get(place, "train"), asks=EFFECT,
+        split={8: "dev", 9: "test"}.get(place, "train"), asks="effect",
         context=f"{connective} {_text(write.former(action, thing))}", choices=tuple(choices), answer=answer,
         events=pair_of_events(f"{former}(object {thing})", f"{latter}(subject {thing})"),
         agreement=None, license=lexicon.license,
