@@ -40,6 +40,7 @@ class Part(BaseModel):
         coordinations: evaluable ones in them.
         pairs: those of them that are argument pairs, whose senses were read.
         predicates: those in them whose arguments were read.
+        questions: those of them that are questions, whose answers were read.
         among: how many of them are L's or validation sentences of the corpus's draws, by draw.
     """
 
@@ -57,6 +58,7 @@ class Part(BaseModel):
     coordinations: Count = 0
     pairs: Count = 0
     predicates: Count = 0
+    questions: Count = 0
     among: dict[PlaceName, Count] = Field(default_factory=dict)
 
     @property
@@ -152,7 +154,7 @@ def _digest(ids: Iterable[str]) -> str:
     return hashlib.sha256("\n".join(sorted(ids)).encode()).hexdigest()[:8]
 
 
-_COUNTED = ("sentences", "boundaries", "trees", "coordinations", "pairs", "predicates")
+_COUNTED = ("sentences", "boundaries", "trees", "coordinations", "pairs", "predicates", "questions")
 
 
 def joined(parts: Iterable[Part]) -> Annotation:
@@ -251,6 +253,8 @@ def _kind(part: Part) -> str:
         return "senses"
     if part.predicates:
         return "arguments"
+    if part.questions:
+        return "answers"
     return "trees" if part.trees else "boundaries"
 
 

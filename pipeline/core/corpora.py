@@ -219,6 +219,55 @@ _ALL = (
         task=ARGUMENTS,
         raw="world",
     ),
+    CorpusDescription(
+        reader="ecare",
+        name="e-CARE, causal questions of two choices (Du et al., 2022)",
+        source="https://github.com/Waste-Wood/e-CARE, files train_full.jsonl and dev_full.jsonl",
+        place="data/raw/ecare (files that are called train, dev or test, .jsonl, .jsonl.gz or .jsonl.xz)",
+        licence="MIT",
+        remark="labels of the test split are not published",
+        notice=SourceNotice(
+            "e-CARE (Du et al., 2022)",
+            "https://github.com/Waste-Wood/e-CARE",
+            "e-CARE: (c) 2022 HIT-SCIR, under the MIT License.",
+        ),
+        task=QUESTIONS,
+    ),
+    CorpusDescription(
+        reader="kuci",
+        name="questions of four choices in the form of KUCI, Japanese commonsense inference "
+        "(Omura et al., 2020)",
+        source="https://github.com/ku-nlp/KUCI",
+        place="data/raw/kuci (files that are called train, dev or test, .jsonl, .jsonl.gz or .jsonl.xz)",
+        licence="unknown",
+        remark="name it with --license; redistribution is as that licence says",
+        notice=SourceNotice("questions in the form of KUCI (Omura et al., 2020)"),
+        task=QUESTIONS,
+    ),
+    CorpusDescription(
+        reader="asked",
+        name="questions that `conjoin ask` made of event pairs",
+        source="yours: a folder of candidates that `conjoin ask` finished",
+        place="CORPUS/candidates/NAME/seed-SEED",
+        licence="unknown",
+        remark="each row has that of the text its question was made of",
+        notice=SourceNotice("questions that `conjoin ask` made of text"),
+        task=QUESTIONS,
+    ),
+    CorpusDescription(
+        reader="world-questions",
+        name="questions about the embedded miniature world, and text that says what brings what about",
+        source="comes with conjoin (data/raw/world/lexicon.yaml); generated here",
+        place="data/raw/world",
+        licence="Apache-2.0",
+        remark="conjoin's own",
+        notice=SourceNotice(
+            "the miniature world that comes with conjoin (English-like questions that a program made)",
+            attribution="(c) the conjoin authors, under the Apache License 2.0.",
+        ),
+        task=QUESTIONS,
+        raw="world",
+    ),
 )
 CORPORA = {corpus.reader: corpus for corpus in _ALL}
 """By the name of their reader."""

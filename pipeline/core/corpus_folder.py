@@ -157,14 +157,15 @@ def corpus_around(place: Path) -> Path | None:
 
 
 def is_corpus(folder: Path) -> bool:
-    """Whether a folder has what its task learns from, sentences or argument pairs."""
-    return any((folder / name).is_file() for name in (SENTENCES_FILE, RELATIONS_FILE))
+    """Whether a folder has what its task learns from: sentences, argument pairs or questions."""
+    names = (SENTENCES_FILE, RELATIONS_FILE, QUESTIONS_FILE)
+    return any((folder / name).is_file() for name in names)
 
 
 def inputs_in(corpus: Path) -> list[Path]:
     """What stages read of a corpus folder, and what no other output may replace, contain or lie inside."""
     names = (
-        SENTENCES_FILE, RELATIONS_FILE, TEXT_FILE, INGEST_RECORD, DRAWS_FOLDER, TREES_FOLDER,
+        SENTENCES_FILE, RELATIONS_FILE, QUESTIONS_FILE, TEXT_FILE, INGEST_RECORD, DRAWS_FOLDER, TREES_FOLDER,
         COORDINATED_FOLDER, PARSERS_FOLDER, "models",
     )  # fmt: skip
     return [parser_folder(corpus), *(corpus / name for name in names)]
@@ -239,7 +240,8 @@ def require_ingested(corpus: Path, *names: str) -> None:
 
 def _require_corpus(corpus: Path) -> None:
     """Refuse a folder that no corpus is in, or that is none: most often its name was mistyped."""
-    if any((corpus / name).exists() for name in (SENTENCES_FILE, RELATIONS_FILE, TEXT_FILE)):
+    names = (SENTENCES_FILE, RELATIONS_FILE, QUESTIONS_FILE, TEXT_FILE)
+    if any((corpus / name).exists() for name in names):
         return  # one of them may do; who needs the other says so
     beside = corpus.parent
     others = [each.name for each in beside.glob("*") if is_corpus(each)]

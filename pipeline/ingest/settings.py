@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from pipeline.core.corpora import COORDINATION, CORPORA
+from pipeline.core.corpora import COORDINATION, CORPORA, QUESTIONS
 from pipeline.core.documents import read_yaml
-from pipeline.core.names import PLAIN_NAME, is_plain_name, nearest
+from pipeline.core.names import PLAIN_NAME, by_commas, held_out_splits, is_plain_name, nearest
 from pipeline.core.settings import OnlyWith, Settings, flag_of, only_for
 from pipeline.corpus.licences import LONGEST, UNKNOWN, relaxes
 from pipeline.ingest.draws import Size
@@ -34,8 +34,12 @@ _OF_DOCUMENTS = (
 """Options of the readers that read by document; genia has lists of its own."""
 
 
-_MADE = ("world", "world-relations", "world-arguments")
+_MADE = ("world", "world-relations", "world-arguments", "world-questions")
 """Readers that make what they read."""
+
+_OF_QUESTIONS = tuple(
+    name for name, corpus in CORPORA.items() if corpus.task == QUESTIONS and name not in _MADE
+)
 
 
 def _place(name: object) -> Path:
@@ -52,6 +56,8 @@ class IngestSettings(Settings):
     only_with: ClassVar[OnlyWith] = {
         **only_for(("sentences", "raw", "seed"), ("reader", _MADE)),
         "predicates": [("reader", ("wac",))],
+        "questions": [("reader", ("world-questions",))],
+        "apart": [("reader", _OF_QUESTIONS)],
         "fold": [("folds", ())],
         "least": [("reader", ("pdtb", "world-relations"))],
         "segment": [("reader", ("text",)), ("unlabelled", ())],
@@ -96,7 +102,8 @@ class IngestSettings(Settings):
     )
     strict: bool = Field(
         False,
-        description=f"{_THESE}: stop at the first malformed tree instead of counting it.",
+        description=f"{_THESE}, and questions: stop at the first malformed tree, or question with two "
+        "choices alike, instead of counting it.",
     )
     segment: Literal["line", "punkt", "stanza"] = Field(
         "line",
@@ -145,6 +152,14 @@ class IngestSettings(Settings):
     )
     sentences: int = Field(
         9000, ge=30, description="world: how many sentences, or argument pairs, to make."
+    )
+    questions: int = Field(
+        6000, ge=30, description="world-questions: how many to make; --sentences are of its text."
+    )
+    apart: list[str] = Field(
+        [],
+        description="Questions: leave out those of the training split whose context one of these splits has, "
+        "word for word: dev,test.",
     )
     raw: int = Field(
         0, ge=0, description="world: how many more to write as raw text only, for pretrain."
@@ -202,6 +217,16 @@ class IngestSettings(Settings):
             raise ValueError(f"must be {PLAIN_NAME}, for sentence ids begin with it; give --name")
         return value
 
+    @field_validator("apart", mode="before")
+    @classmethod
+    def _split_up(cls, value: Any) -> Any:
+        return by_commas(value)
+
+    @field_validator("apart")
+    @classmethod
+    def _are_splits(cls, value: list[str]) -> list[str]:
+        return held_out_splits(value)
+
     @model_validator(mode="after")
     def _one_way_of_splitting(self) -> Self:
         given = [
@@ -221,7 +246,8 @@ class IngestSettings(Settings):
     @model_validator(mode="after")
     def _of_the_reader(self) -> Self:
         """Refuse what another reader would take, which would be passed over without a word."""
-        left = set(_OF_DOCUMENTS) - ({"split_lists"} if self.reader == "genia" else set())
+        taken = {"split_lists"} if self.reader == "genia" else set()
+        left = set(_OF_DOCUMENTS) - ({"strict"} if self.reader in _OF_QUESTIONS else taken)
         if self.reader in _BY_DOCUMENT:
             left = set() if self.reader in _JOINED else set(_UNLABELLED)
         for name in sorted(left):

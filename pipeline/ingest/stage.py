@@ -1,4 +1,4 @@
-"""``conjoin ingest``: a corpus into sentences or argument pairs, the draws of L, and its counts (§5.1)."""
+"""``conjoin ingest``: a corpus into what its task learns from, the draws of L, and its counts (§5.1)."""
 
 from collections.abc import Collection, Sequence
 from pathlib import Path
@@ -6,11 +6,12 @@ from pathlib import Path
 from pipeline.core.cards.ingest import DrawFile, IngestCard
 from pipeline.core.claims import Claim, mark_of
 from pipeline.core.console import say
-from pipeline.core.corpora import ARGUMENTS, COORDINATION, CORPORA, RELATIONS
+from pipeline.core.corpora import ARGUMENTS, COORDINATION, CORPORA, QUESTIONS, RELATIONS
 from pipeline.core.corpus_folder import (
     ARGUMENTS_FILE,
     DRAWS_FOLDER,
     INGEST_RECORD,
+    QUESTIONS_FILE,
     RELATIONS_FILE,
     SENTENCES_FILE,
     TEXT_FILE,
@@ -25,6 +26,7 @@ from pipeline.core.parquet import write_rows
 from pipeline.core.tally import MOST_PLACES, Tally
 from pipeline.ingest.draws import SMALLEST, Draw, Size, draw
 from pipeline.ingest.of_predicates import read_predicates
+from pipeline.ingest.of_questions import read_questions
 from pipeline.ingest.of_relations import read_relations
 from pipeline.ingest.of_sentences import read_sentences
 from pipeline.ingest.reading import ReadRows
@@ -34,8 +36,13 @@ ALGORITHM = 1
 """Raise it when other code makes other sentences or draws of the same inputs (tests/test_golden.py)."""
 
 
-_READ = {COORDINATION: read_sentences, RELATIONS: read_relations, ARGUMENTS: read_predicates}
-_DATA_FILES = {SENTENCES_FILE, RELATIONS_FILE, ARGUMENTS_FILE}
+_READ = {
+    COORDINATION: read_sentences,
+    RELATIONS: read_relations,
+    ARGUMENTS: read_predicates,
+    QUESTIONS: read_questions,
+}
+_DATA_FILES = {SENTENCES_FILE, RELATIONS_FILE, ARGUMENTS_FILE, QUESTIONS_FILE}
 
 
 def run(settings: IngestSettings) -> None:
@@ -139,7 +146,9 @@ def _fingerprint(settings: IngestSettings) -> Fingerprint:
     """What the files are made of but for the source, which is read again whenever ingest runs."""
     apart = {"source", "out", "split_lists", "licenses", "largest_unpacked", "unlabelled"}
     # These came later, and concern some readers alone.
-    later = {"least": RELATIONS, "predicates": ARGUMENTS}
+    later = {
+        "least": RELATIONS, "predicates": ARGUMENTS, "questions": QUESTIONS, "apart": QUESTIONS,
+    }  # fmt: skip
     apart |= {name for name, task in later.items() if CORPORA[settings.reader].task != task}
     if settings.folds is None:
         apart |= {"folds", "fold"}

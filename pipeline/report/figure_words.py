@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from pipeline.core.corpora import ARGUMENTS, COORDINATION, RELATIONS
+from pipeline.core.corpora import ARGUMENTS, COORDINATION, QUESTIONS, RELATIONS
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +74,14 @@ _WORDS = {
             "DEP with mentions": "the same of dependents",
         },
         criteria_title="Figures with mentions",
+    ),
+    QUESTIONS: FigureWords(
+        title="Accuracy",
+        name="accuracy",
+        reaches=("answers", "of the questions"),
+        measured="Share of questions answered right, also of those for the cause and for the effect",
+        compared="Questions answered right",
+        unit="question",
     ),
 }
 _OTHER = FigureWords(

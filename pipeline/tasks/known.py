@@ -9,10 +9,11 @@ from pipeline.core.errors import InputError
 from pipeline.tasks.arguments.task import ArgumentTask
 from pipeline.tasks.coordination.task import CoordinationTask
 from pipeline.tasks.protocol import Task
+from pipeline.tasks.questions.task import QuestionTask
 from pipeline.tasks.relations.task import RelationTask
 
 TASKS: Mapping[str, Task[Any]] = {
-    task.name: task for task in (CoordinationTask(), RelationTask(), ArgumentTask())
+    task.name: task for task in (CoordinationTask(), RelationTask(), ArgumentTask(), QuestionTask())
 }
 """By name. A new one is a folder beside ``coordination`` and a line here."""
 

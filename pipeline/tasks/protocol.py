@@ -266,6 +266,10 @@ class HeadSettings(Protocol):
         """τ of logit adjustment; 0: none."""
 
     @property
+    def choices_only(self) -> bool:
+        """Whether a question's context is not read."""
+
+    @property
     def rnn_layers(self) -> int:
         """GRU layers of the head."""
 

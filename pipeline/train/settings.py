@@ -184,6 +184,10 @@ class TrainSettings(Settings):
         ge=0,
         description="relations: τ of logit adjustment, by which rare senses are learned with a margin.",
     )
+    choices_only: bool = Field(
+        False,
+        description="questions: the model does not read the context, so learns what choices give away.",
+    )
     encoder_dropout: float | None = Field(
         None, ge=0, lt=1, description="Dropout in the encoder; unset: as it was pretrained."
     )

@@ -7,7 +7,8 @@ sentences whose ids are unique and begin with the reader's name and a slash (``p
 the stage puts the corpus's, and whose split is one of ``core.types.SPLITS``; see ``core.types.Sentence`` for
 the other fields. What it cannot keep it counts in the tally by reason, with the place. A reader of argument
 pairs stands in ``PAIR_READERS`` and yields ``core.pairs.Pair``, with ids of the same form; one of
-predicates in ``PREDICATE_READERS``, and yields sentences with them.
+predicates in ``PREDICATE_READERS``, and yields sentences with them; one of questions in ``QUESTION_READERS``,
+and yields ``core.questions.Question``.
 """
 
 from collections.abc import Callable, Iterator
@@ -15,14 +16,17 @@ from typing import TypeVar
 
 from pipeline.core.corpora import CORPORA
 from pipeline.core.pairs import Pair
+from pipeline.core.questions import Question
 from pipeline.core.tally import Tally
 from pipeline.core.types import Sentence
 from pipeline.ingest.document_licences import Licences, from_file, one_for_all
 from pipeline.ingest.readers import gum
+from pipeline.ingest.readers.asked import read_asked
 from pipeline.ingest.readers.genia import read_genia
 from pipeline.ingest.readers.pdtb import read_pdtb, usual_licences, usual_split
 from pipeline.ingest.readers.ptb import read_ptb
 from pipeline.ingest.readers.ptb_ext import read_ptb_ext
+from pipeline.ingest.readers.question_lines import read_ecare, read_kuci
 from pipeline.ingest.readers.text import read_text, read_unlabelled
 from pipeline.ingest.readers.treebank import read_treebank
 from pipeline.ingest.readers.wac import AnnotatedSentence, read_wac
@@ -36,7 +40,13 @@ from pipeline.ingest.splitting import (
     by_patterns,
 )
 from pipeline.text.unpacking import UnpackingAllowance
-from pipeline.world import generate_clauses, generate_pairs, generate_sentences
+from pipeline.world import (
+    generate_clauses,
+    generate_pairs,
+    generate_questions,
+    generate_sentences,
+    generate_text,
+)
 
 READERS: dict[str, Callable[[IngestSettings, Tally], Iterator[Sentence]]] = {
     "world": lambda s, tally: _counted(generate_sentences(s.source, s.sentences, s.seed), tally),
@@ -94,6 +104,16 @@ PREDICATE_READERS: dict[str, Callable[[IngestSettings, Tally], Iterator[Annotate
 }
 """Reader name → the sentences of ``settings.source`` with their predicates, likewise."""
 
+QUESTION_READERS: dict[str, Callable[[IngestSettings, Tally], Iterator[Question]]] = {
+    "ecare": lambda s, tally: _lines_of(read_ecare, s, tally),
+    "kuci": lambda s, tally: _lines_of(read_kuci, s, tally),
+    "asked": lambda s, tally: read_asked(s.source, tally, strict=s.strict),
+    "world-questions": lambda s, tally: _counted(
+        generate_questions(s.source, s.questions, s.seed), tally
+    ),
+}
+"""Reader name → the questions of ``settings.source``, likewise."""
+
 
 def unlabelled(settings: IngestSettings, tally: Tally) -> Iterator[Sentence]:
     """The sentences of raw text that join a treebank; their ids begin with ``text``."""
@@ -126,6 +146,30 @@ def more_clauses(settings: IngestSettings) -> Iterator[AnnotatedSentence]:
     """Further sentences with predicates that are written as raw text only."""
     if settings.reader == "world-arguments":
         yield from _clauses(settings, settings.raw, first=settings.sentences)
+
+
+def statements(settings: IngestSettings) -> Iterator[Sentence]:
+    """The text of a corpus of questions in which ``pair`` finds event pairs: the world's."""
+    if settings.reader == "world-questions":
+        yield from generate_text(settings.source, settings.sentences, settings.seed)
+
+
+def more_statements(settings: IngestSettings) -> Iterator[Sentence]:
+    """Further ones that are written as raw text only."""
+    s = settings
+    yield from generate_text(s.source, s.raw, s.seed, first=s.sentences)
+
+
+def _lines_of(
+    read: Callable[..., Iterator[Question]], settings: IngestSettings, tally: Tally
+) -> Iterator[Question]:
+    return read(
+        settings.source,
+        tally,
+        license_=_licence(settings),
+        allowance=UnpackingAllowance(settings.largest_unpacked),
+        strict=settings.strict,
+    )
 
 
 def _clauses(settings: IngestSettings, count: int, first: int = 0) -> Iterator[AnnotatedSentence]:

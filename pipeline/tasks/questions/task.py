@@ -1,0 +1,99 @@
+"""Questions as a task: which choice a context brings about, or what did so (the discourse thesis, §2.4)."""
+
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from pathlib import Path
+from typing import Literal
+
+import pyarrow as pa
+
+from pipeline.core.annotation import LABELLED, VALIDATION, Annotation, Part, joined
+from pipeline.core.corpora import QUESTIONS
+from pipeline.core.corpus_folder import QUESTIONS_FILE, corpus_name, draw_file
+from pipeline.core.draws import draw_name, read_draw_file
+from pipeline.core.errors import InputError
+from pipeline.core.questions import Question, read_questions
+from pipeline.core.tally import Tally
+from pipeline.tasks.protocol import HeadSettings, Learnable, Task
+from pipeline.tasks.questions.evaluation import QuestionEvaluation
+from pipeline.tasks.questions.examples import QuestionExample, example_of
+from pipeline.tasks.questions.model import QuestionModel
+from pipeline.tasks.questions.rows import QuestionRows
+
+
+class QuestionTask(Task[QuestionExample]):
+    """See ``tasks.protocol.Task``; a source is a question that people wrote."""
+
+    name = QUESTIONS
+    options = frozenset({"choices_only"})
+    augmentations = {}  # noqa: RUF012 - none of its own
+    answer_columns = (pa.field("answer", pa.int32(), nullable=False),)
+    rows = QuestionRows()
+    evaluation = QuestionEvaluation()
+
+    def draw(self, corpus: Path, seed: int, labelled: str) -> tuple[list[Question], list[Question]]:
+        """The questions of L, and of the validation set."""
+        drawn = read_draw_file(corpus, seed, labelled, QUESTIONS_FILE)
+        there = {question.question_id: question for question in read_questions(corpus, {"train"})}
+        for question_id in (*drawn["labelled"], *drawn["validation"]):
+            if question_id not in there:
+                raise InputError(
+                    "the draw names what is no training question",
+                    path=corpus / draw_file(seed, labelled), sentence_id=question_id,
+                    remedy="run `conjoin ingest` again",
+                )  # fmt: skip
+        own, watched = ([there[i] for i in drawn[part]] for part in ("labelled", "validation"))
+        return own, watched
+
+    def annotation(self, corpus: Path, seed: int, labelled: str) -> Annotation:
+        """The answers of L and of its validation set."""
+        own, watched = self.draw(corpus, seed, labelled)
+        name, draw = corpus_name(corpus), draw_name(seed, labelled)
+
+        def part(
+            kind: Literal["labelled", "validation"], questions: Sequence[Question],
+            use: Literal["learned", "chosen"],
+        ) -> Part:  # fmt: skip
+            count = len(questions)
+            return Part(
+                corpus=name, part=kind, draw=draw, use=use, sentences=count, questions=count
+            )
+
+        return joined([part(LABELLED, own, "learned"), part(VALIDATION, watched, "chosen")])
+
+    def examples(
+        self, sources: Sequence[Question], model: QuestionModel
+    ) -> Learnable[QuestionExample]:
+        """Each question is an example of one instance."""
+        tally, learned = Tally(), []
+        measured = [example_of(question) for question in sources]
+        for example, reason in zip(measured, model.obstacles(measured), strict=True):
+            if reason is None:
+                tally.keep()
+                learned.append(example)
+            else:
+                tally.refuse(reason)
+        cut = sum(bool(model.pairs.cut(model.sides(example))) for example in learned)
+        notes = {f"questions cut to {model.pairs.longest} subwords": cut} if cut else {}
+        return Learnable(learned, measured, tally, notes)
+
+    def labels(self, source: Question) -> AbstractSet[str]:
+        """None: a candidate's label is a connective."""
+        return frozenset()
+
+    def protected(self, source: Question) -> frozenset[int]:
+        """No word of the context, whose words alone change, says where the answer is."""
+        return frozenset()
+
+    def create(self, where: str, settings: HeadSettings, seed: int) -> QuestionModel:
+        """An encoder with a fresh linear layer."""
+        return QuestionModel.create(
+            where,
+            seed=seed,
+            choices_only=settings.choices_only,
+            encoder_dropout=settings.encoder_dropout,
+        )
+
+    def load(self, folder: Path) -> QuestionModel:
+        """The model of a folder."""
+        return QuestionModel.load(folder)
