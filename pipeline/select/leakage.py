@@ -2,7 +2,7 @@
 
 Thesis and setting differ, so this is how it is read here. Its *filter by word order* leaves out an event
 pair whose words overlap in order with more than 75 % of a pair in the evaluation data: here of a held-out
-sentence, by the longest common subsequence (``overlap``). Its *filter by core event pairs* leaves out a pair
+sentence, by the longest common subsequence (``text.overlap``). Its *filter by core event pairs* leaves out a pair
 made of the same two core events: here a candidate whose first and last conjuncts have the same content words
 (``text.heads.content_word``), in either order, and the same label, as those of a held-out gold coordination.
 
@@ -21,8 +21,8 @@ from pipeline.core.corpus_folder import SENTENCES_FILE, corpus_around, require_i
 from pipeline.core.errors import InputError
 from pipeline.core.schema import read_sentences
 from pipeline.core.types import SPLITS, Sentence
-from pipeline.select.overlap import NearRepeats, needed
 from pipeline.text.heads import content_word
+from pipeline.text.overlap import NearRepeats, needed
 from pipeline.text.usual_tags import UsualTags
 
 COPIED = "more than 75 % of the words of a held-out sentence, in its order"
