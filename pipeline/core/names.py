@@ -1,9 +1,11 @@
-"""Plain names: what may become part of commands, paths and ids as it is."""
+"""Plain names: what may become part of commands, paths and ids as it is; and lists of names in options."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+from typing import Any
 
+from pipeline.core.types import SPLITS
 from pipeline.core.words import is_without_control
 
 PLAIN = r"\w[\w.+-]*"
@@ -40,3 +42,39 @@ def is_folder_name(text: str) -> bool:
         and not text.startswith(".")
         and is_without_control(text)
     )
+
+
+def by_commas(value: Any) -> Any:
+    """The names in a list whose elements may hold several, separated by commas; all else as it is.
+
+    Raises:
+        ValueError: an element names nothing.
+    """
+    if not isinstance(value, list):
+        return value
+    apart = [[part.strip() for part in str(each).split(",")] for each in value]
+    if not all(map(any, apart)):  # an empty list would ask for nothing
+        raise ValueError("names nothing; leave it out, or name one or more")
+    return [part for parts in apart for part in parts if part]
+
+
+def held_out_splits(named: list[str]) -> list[str]:
+    """Some splits, each once.
+
+    Raises:
+        ValueError: one is none, or is what everything learns from.
+    """
+    return among(named, SPLITS[1:], "held-out splits")
+
+
+def among(named: Sequence[str], known: Sequence[str], what: str) -> list[str]:
+    """Some names, each once.
+
+    Raises:
+        ValueError: one is not among the known ones, which are ``what``.
+    """
+    for name in named:
+        if name not in known:
+            like = nearest(name, known)
+            raise ValueError(f"{name!r} is none{like and f', {like}'}; {what}: {', '.join(known)}")
+    return list(dict.fromkeys(named))

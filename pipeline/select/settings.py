@@ -1,16 +1,15 @@
 """Settings of ``conjoin select``."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from pipeline.core.names import nearest
+from pipeline.core.names import among, by_commas, held_out_splits
 from pipeline.core.settings import OWN_USE_HELP, Label, OnlyWith, Settings, only_for
-from pipeline.core.types import SPLITS
 
 DELTA = 0.7
 """δ of the paper's filter (Algorithm 1, line 8)."""
@@ -175,7 +174,7 @@ class SelectSettings(Settings):
     @field_validator("by")
     @classmethod
     def _are_known(cls, value: list[str]) -> list[str]:
-        return _among(value, BY, "what rows are drawn by")
+        return among(value, BY, "what rows are drawn by")
 
     @field_validator("size", mode="before")
     @classmethod
@@ -233,29 +232,6 @@ class SelectSettings(Settings):
         return value
 
 
-def by_commas(value: Any) -> Any:
-    """The names in a list whose elements may hold several, separated by commas; all else as it is.
-
-    Raises:
-        ValueError: an element names nothing.
-    """
-    if not isinstance(value, list):
-        return value
-    apart = [[part.strip() for part in str(each).split(",")] for each in value]
-    if not all(map(any, apart)):  # an empty list would ask for nothing
-        raise ValueError("names nothing; leave it out, or name one or more")
-    return [part for parts in apart for part in parts if part]
-
-
-def held_out_splits(named: list[str]) -> list[str]:
-    """Some splits, each once.
-
-    Raises:
-        ValueError: one is none, or is what everything learns from.
-    """
-    return _among(named, SPLITS[1:], "held-out splits")
-
-
 def share_of(text: str) -> Fraction:
     """The share that a text such as 20% stands for, exactly."""
     return Fraction(text.removesuffix("%")) / 100
@@ -264,14 +240,6 @@ def share_of(text: str) -> Fraction:
 def _require_share(text: str, what: str) -> None:
     if not _SHARE.fullmatch(text) or not 0 < share_of(text) <= 1:
         raise ValueError(f"must be {what}")
-
-
-def _among(named: list[str], known: Sequence[str], what: str) -> list[str]:
-    for name in named:
-        if name not in known:
-            like = nearest(name, known)
-            raise ValueError(f"{name!r} is none{like and f', {like}'}; {what}: {', '.join(known)}")
-    return list(dict.fromkeys(named))
 
 
 def bounds(words: str) -> tuple[int | None, int | None]:

@@ -5,12 +5,11 @@ from typing import Any, ClassVar
 
 from pydantic import Field, field_validator
 
-from pipeline.core.names import nearest
+from pipeline.core.names import by_commas, nearest
 from pipeline.core.settings import (
     Settings,
 )
 from pipeline.corpus.licences import LONGEST, canonical, is_expression
-from pipeline.select.settings import by_commas
 from pipeline.text.unpacking import Size
 
 GAP_KINDS = ("gapping", "reduction")

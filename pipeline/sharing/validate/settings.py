@@ -5,7 +5,8 @@ from typing import Any, ClassVar, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from pipeline.select.settings import NO_SPLITS, by_commas, held_out_splits
+from pipeline.core.names import by_commas, held_out_splits
+from pipeline.select.settings import NO_SPLITS
 from pipeline.sharing.place import PlaceSettings
 
 
