@@ -12,10 +12,10 @@ from pipeline.cli import COMMANDS
 ROOT = Path(__file__).resolve().parents[1]
 PIPELINE = ROOT / "pipeline"
 STAGES = (
-    "ingest", "pretrain", "preparse", "generate", "harvest", "synthesize", "select", "train", "evaluate",
-    "audit", "report", "release",
+    "ingest", "pretrain", "preparse", "generate", "harvest", "synthesize", "ask", "select", "train",
+    "evaluate", "audit", "report", "release",
 )  # fmt: skip
-OF_A_TASK = {"synthesize": "tasks/relations/synthesize"}
+OF_A_TASK = {"synthesize": "tasks/relations/synthesize", "ask": "tasks/questions/ask"}
 """Stages that corpora of one task alone have: they lie in its folder, and are of the stages' floor."""
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("core",),
@@ -82,12 +82,12 @@ def test_every_entry_of_pipeline_is_a_room_of_the_plan() -> None:
 
 
 def test_settings_stand_beside_the_command() -> None:
-    """A command that is no stage is a folder of its name in one of the rooms above the stages."""
+    """A command that is no stage is a folder of its name in one of the rooms above the stages, or a task's."""
     for command in COMMANDS.keys() - set(STAGES):
         settings, module, _ = COMMANDS[command]
-        _, room, folder, name = module.split(".")
+        room, folder, name = module.rsplit(".", 2)
         assert (folder, name) == (command, "command")
-        assert settings.__module__ == f"pipeline.{room}.{command}.settings"
+        assert settings.__module__ == f"{room}.{command}.settings"
 
 
 def test_imports_run_downwards_only() -> None:

@@ -2,9 +2,10 @@
 
 Thesis and setting differ, so this is how it is read here. Its *filter by word order* leaves out an event
 pair whose words overlap in order with more than 75 % of a pair in the evaluation data: here of a held-out
-sentence, by the longest common subsequence (``overlap``). Its *filter by core event pairs* leaves out a pair
-made of the same two core events: here a candidate whose first and last conjuncts have the same content words
-(``text.heads.content_word``), in either order, and the same label, as those of a held-out gold coordination.
+sentence, by the longest common subsequence (``text.overlap``). Its *filter by core event pairs* leaves out a
+pair made of the same two core events: here a candidate whose first and last conjuncts have the same content
+words (``text.heads.content_word``), in either order, and the same label, as those of a held-out gold
+coordination.
 
 Candidates have no tags, so the words of both sides get the tag that they most often have in the corpus: a
 coordination is compared by one rule with its copy.
@@ -21,8 +22,8 @@ from pipeline.core.corpus_folder import SENTENCES_FILE, corpus_around, require_i
 from pipeline.core.errors import InputError
 from pipeline.core.schema import read_sentences
 from pipeline.core.types import SPLITS, Sentence
-from pipeline.select.overlap import NearRepeats, needed
 from pipeline.text.heads import content_word
+from pipeline.text.overlap import NearRepeats, needed
 from pipeline.text.usual_tags import UsualTags
 
 COPIED = "more than 75 % of the words of a held-out sentence, in its order"

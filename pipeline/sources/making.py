@@ -65,6 +65,7 @@ def make_candidates(
     inputs: Sequence[Path] = (),
     *,
     replayed: Path | None = None,
+    home: Path | None = None,
 ) -> None:
     """Make every unit that is missing, stale or damaged, in ``settings.processes`` processes.
 
@@ -75,6 +76,7 @@ def make_candidates(
         making: what the stage says of its rows.
         inputs: what is read beside the corpus.
         replayed: an earlier output whose completions are read; it may be ``out``.
+        home: the corpus folder that the rows' text is of; None: the one that the settings name.
 
     Raises:
         ConjoinError: of the source.
@@ -88,18 +90,19 @@ def make_candidates(
     elif replayed is not None:
         _require_completions_of(len(source.sizes), out)
     claim = Claim(
-        out, settings.stage, [*inputs_in(settings.corpus), *inputs],
+        out, settings.stage, [*inputs_in(home or settings.corpus), *inputs],
         partial(_earlier, stage=settings.stage, making=making, kinds=tuple(source.schemas)),
         parts=[*patterns_of(source.schemas), CARD],
     )  # fmt: skip
     claim.check()
     if not settings.own_use:
-        require_home_of_text(out, settings.corpus, source.text_file, source.added)
+        require_home_of_text(out, home or settings.corpus, source.text_file, source.added)
 
     def units(device: torch.device) -> UnitFolder:
         fingerprint = _fingerprint(settings, source, device, making)
         # Where the corpus lies is no fact of its rows: equal rows have equal manifests.
-        named = settings.model_copy(update={"corpus": Path("data", settings.corpus.resolve().name)})
+        known = {} if home else {"corpus": Path("data", settings.corpus.resolve().name)}
+        named = settings.model_copy(update=known)
         command = named.shown_command(settings.usual() - making.shown | _OF_THE_RUN)
         record = as_json(source.annotation())
         return UnitFolder(out, len(source.sizes), source.schemas, fingerprint, command, record)

@@ -14,12 +14,12 @@ from pipeline.core.errors import InputError, SettingsError
 from pipeline.corpus.layout import find_shards
 from pipeline.corpus.rows import read_accepted, read_rejects
 from pipeline.select.leakage import COPIED, SAME_HEADS
-from pipeline.select.overlap import NearRepeats, needed
 from pipeline.select.settings import SelectSettings
 from pipeline.select.stage import run
 from pipeline.sharing.validate import command as validate
 from pipeline.sharing.validate.settings import ValidateSettings
 from pipeline.text.heads import content_word
+from pipeline.text.overlap import NearRepeats, needed
 
 Row = dict[str, Any]
 
