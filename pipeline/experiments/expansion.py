@@ -54,7 +54,7 @@ _OF_EACH_TASK = {
     ),
     RELATIONS: ("ingest", "pretrain", "synthesize", "train", "evaluate", "report"),
     ARGUMENTS: ("ingest", "pretrain", "train", "evaluate", "report"),
-    QUESTIONS: ("ingest", "pretrain", "pair", "ask", "train", "evaluate", "report"),
+    QUESTIONS: ("ingest", "pretrain", "pair", "train", "evaluate", "report"),
 }  # fmt: skip
 """The sections of params.yaml with an entry for each corpus of a task."""
 
@@ -139,7 +139,7 @@ class _OfCorpus:
         self._experiment, self._corpus, self._path = experiment, corpus, path
         self._tables = {
             key: _table(experiment.params, key, path)
-            for key in ("systems", "releases", "pairings", *SOURCES)
+            for key in ("systems", "releases", "pairs", *SOURCES)
         }
         self._sizes = dict.fromkeys(map(str, experiment.labelled[corpus]))
         self._seeds = dict.fromkeys(experiment.seeds[corpus])
@@ -236,7 +236,7 @@ class _OfCorpus:
             "generations": self._generate,
             "harvests": self._harvest,
             "syntheses": self._synthesize,
-            "askings": self._ask,
+            "questions": self._ask,
             "selections": self._select,
         }[of[0]]
         with self._within(f"{name}"):
@@ -273,10 +273,10 @@ class _OfCorpus:
 
     def _ask(self, name: str, seed: int) -> None:
         """Questions of the event pairs that ``of`` names, which are the same for every seed."""
-        pairs = (self._tables["askings"][name] or {}).get("of")
-        if pairs not in self._tables["pairings"]:
+        pairs = (self._tables["questions"][name] or {}).get("of")
+        if pairs not in self._tables["pairs"]:
             raise SettingsError(
-                f"askings.{name}.of = {shown(pairs)}: must be one of pairings", path=self._path
+                f"questions.{name}.of = {shown(pairs)}: must be one of pairs", path=self._path
             )
         self._add("pair", [pairs], name=pairs, file=self._file)
         self._add("ask", [name, seed], name=name, seed=seed, pairs=pairs, file=self._file)

@@ -2,7 +2,7 @@
 
 ``experiments/NAME.yaml`` has only what differs from ``experiments/default.yaml``, which plain ``dvc repro``
 runs. What a name means stands in params.yaml: ``systems``, ``generations``, ``harvests``, ``syntheses``,
-``pairings``, ``askings`` and ``selections`` are tables of options by name, and an experiment may add its own
+``pairs``, ``questions`` and ``selections`` are tables of options by name, and an experiment may add its own
 to ``systems``. Its other keys are sections of params.yaml, of which it changes some values.
 """
 
@@ -24,7 +24,7 @@ LISTS = (
 )  # fmt: skip
 """What an experiment lists; its other keys are sections of params.yaml."""
 
-SOURCES = ("generations", "harvests", "syntheses", "askings", "selections")
+SOURCES = ("generations", "harvests", "syntheses", "questions", "selections")
 """The tables of params.yaml whose entries make folders of candidates; a name is in one of them."""
 
 _BY_CORPUS = ("labelled", "seeds")

@@ -1,5 +1,6 @@
 """Settings of ``conjoin ask``."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -23,6 +24,8 @@ class AskSettings(SourceSettings):
 
     stage: ClassVar[str] = "ask"
     arguments: ClassVar[tuple[str, ...]] = ("pairs",)
+    table: ClassVar[str] = "questions"
+    corpus_field: ClassVar[str] = ""  # it asks of pairs, and holds them against any corpus
     every_task: ClassVar[bool] = True
     only_with: ClassVar[OnlyWith] = {"least": [("votes", ())]}
 
@@ -68,6 +71,12 @@ class AskSettings(SourceSettings):
         None,
         description="Folder for the shards; unset: candidates/asked/seed-SEED in the corpus around PAIRS.",
     )
+
+    @classmethod
+    def _of_entry(cls, entry: dict[str, Any], explicit: Mapping[str, Any]) -> dict[str, Any]:
+        """Which pairs it asks of, by name, is the experiment's; commands name the folder."""
+        del explicit
+        return {key: value for key, value in entry.items() if key != "of"}
 
     @field_validator("apart", mode="before")
     @classmethod
