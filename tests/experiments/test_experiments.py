@@ -179,7 +179,7 @@ def test_every_name_of_an_experiment_has_options_that_its_stage_takes(
     of = expanded(name)
     made = {
         f"candidates/{c['name']}/seed-{c['seed']}"
-        for stage in ("generate", "harvest", "synthesize", "select")
+        for stage in ("generate", "harvest", "synthesize", "ask", "select")
         for c in of[stage].values()
     }
     read = {c["candidates"] for stage in ("train", "release") for c in of[stage].values()}
@@ -195,7 +195,7 @@ def test_every_entry_of_a_table_is_used(expanded: Any) -> None:
     for table, stage, key in (
         ("systems", "train", "system"), ("generations", "generate", "name"),
         ("harvests", "harvest", "name"), ("syntheses", "synthesize", "name"),
-        ("selections", "select", "name"),
+        ("pairs", "pair", "name"), ("questions", "ask", "name"), ("selections", "select", "name"),
     ):  # fmt: skip
         used = {cell[key] for of in every for cell in of[stage].values()}
         assert {*PARAMS[table]} <= used
