@@ -48,6 +48,7 @@ from pipeline.sharing.push.settings import PushSettings
 from pipeline.sharing.rehydrate.settings import RehydrateSettings
 from pipeline.sharing.stats.settings import StatsSettings
 from pipeline.sharing.validate.settings import ValidateSettings
+from pipeline.tasks.questions.pair.settings import PairSettings
 from pipeline.tasks.relations.synthesize.settings import SynthesizeSettings
 from pipeline.train.settings import TrainSettings
 from pipeline.trying.fill.settings import FillSettings
@@ -64,6 +65,7 @@ COMMANDS: dict[str, tuple[type[Settings], str, str]] = {
     "generate": (GenerateSettings, "pipeline.generate.stage", STAGES),
     "harvest": (HarvestSettings, "pipeline.harvest.stage", STAGES),
     "synthesize": (SynthesizeSettings, "pipeline.tasks.relations.synthesize.stage", STAGES),
+    "pair": (PairSettings, "pipeline.tasks.questions.pair.stage", STAGES),
     "select": (SelectSettings, "pipeline.select.stage", STAGES),
     "train": (TrainSettings, "pipeline.train.stage", STAGES),
     "evaluate": (EvaluateSettings, "pipeline.evaluate.stage", STAGES),

@@ -12,10 +12,10 @@ from pipeline.cli import COMMANDS
 ROOT = Path(__file__).resolve().parents[1]
 PIPELINE = ROOT / "pipeline"
 STAGES = (
-    "ingest", "pretrain", "preparse", "generate", "harvest", "synthesize", "select", "train", "evaluate",
-    "audit", "report", "release",
+    "ingest", "pretrain", "preparse", "generate", "harvest", "synthesize", "pair", "select", "train",
+    "evaluate", "audit", "report", "release",
 )  # fmt: skip
-OF_A_TASK = {"synthesize": "tasks/relations/synthesize"}
+OF_A_TASK = {"synthesize": "tasks/relations/synthesize", "pair": "tasks/questions/pair"}
 """Stages that corpora of one task alone have: they lie in its folder, and are of the stages' floor."""
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("core",),
