@@ -49,14 +49,16 @@ from pipeline.sharing.rehydrate.settings import RehydrateSettings
 from pipeline.sharing.stats.settings import StatsSettings
 from pipeline.sharing.validate.settings import ValidateSettings
 from pipeline.tasks.questions.ask.settings import AskSettings
+from pipeline.tasks.questions.pair.settings import PairSettings
 from pipeline.tasks.questions.vote.settings import VoteSettings
 from pipeline.tasks.relations.synthesize.settings import SynthesizeSettings
 from pipeline.train.settings import TrainSettings
 from pipeline.trying.fill.settings import FillSettings
 from pipeline.trying.predict.settings import PredictSettings
 
-STAGES, TRY, EXPERIMENTS, TREEBANKS, SHARE = (
-    "Pipeline stages", "Try it", "Experiments", "Dependency treebanks", "Share a corpus",
+STAGES, OF_RELATIONS, OF_QUESTIONS, TRY, EXPERIMENTS, TREEBANKS, SHARE = (
+    "Pipeline stages", "Stages of relations", "Stages of questions", "Try it", "Experiments",
+    "Dependency treebanks", "Share a corpus",
 )  # fmt: skip
 
 COMMANDS: dict[str, tuple[type[Settings], str, str]] = {
@@ -65,15 +67,16 @@ COMMANDS: dict[str, tuple[type[Settings], str, str]] = {
     "preparse": (PreparseSettings, "pipeline.preparse.stage", STAGES),
     "generate": (GenerateSettings, "pipeline.generate.stage", STAGES),
     "harvest": (HarvestSettings, "pipeline.harvest.stage", STAGES),
-    "synthesize": (SynthesizeSettings, "pipeline.tasks.relations.synthesize.stage", STAGES),
-    "vote": (VoteSettings, "pipeline.tasks.questions.vote.command", STAGES),
-    "ask": (AskSettings, "pipeline.tasks.questions.ask.stage", STAGES),
     "select": (SelectSettings, "pipeline.select.stage", STAGES),
     "train": (TrainSettings, "pipeline.train.stage", STAGES),
     "evaluate": (EvaluateSettings, "pipeline.evaluate.stage", STAGES),
     "audit": (AuditSettings, "pipeline.audit.stage", STAGES),
     "report": (ReportSettings, "pipeline.report.stage", STAGES),
     "release": (ReleaseSettings, "pipeline.release.stage", STAGES),
+    "synthesize": (SynthesizeSettings, "pipeline.tasks.relations.synthesize.stage", OF_RELATIONS),
+    "pair": (PairSettings, "pipeline.tasks.questions.pair.stage", OF_QUESTIONS),
+    "vote": (VoteSettings, "pipeline.tasks.questions.vote.command", OF_QUESTIONS),
+    "ask": (AskSettings, "pipeline.tasks.questions.ask.stage", OF_QUESTIONS),
     "fill": (FillSettings, "pipeline.trying.fill.command", TRY),
     "predict": (PredictSettings, "pipeline.trying.predict.command", TRY),
     "models": (ModelsSettings, "pipeline.sharing.models.command", TRY),

@@ -12,10 +12,12 @@ from pipeline.cli import COMMANDS
 ROOT = Path(__file__).resolve().parents[1]
 PIPELINE = ROOT / "pipeline"
 STAGES = (
-    "ingest", "pretrain", "preparse", "generate", "harvest", "synthesize", "ask", "select", "train",
+    "ingest", "pretrain", "preparse", "generate", "harvest", "synthesize", "pair", "ask", "select", "train",
     "evaluate", "audit", "report", "release",
 )  # fmt: skip
-OF_A_TASK = {"synthesize": "tasks/relations/synthesize", "ask": "tasks/questions/ask"}
+OF_A_TASK = {
+    "synthesize": "tasks/relations/synthesize", "pair": "tasks/questions/pair", "ask": "tasks/questions/ask",
+}  # fmt: skip
 """Stages that corpora of one task alone have: they lie in its folder, and are of the stages' floor."""
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("core",),

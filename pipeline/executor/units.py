@@ -19,7 +19,14 @@ from typing_extensions import TypedDict
 from pipeline.core.cards.parts import FileOfRows, PartForm, TallyForm
 from pipeline.core.documents import Count, check_form, read_json
 from pipeline.core.errors import InputError
-from pipeline.core.files import FileFacts, digest_of, half_written, write_json
+from pipeline.core.files import (
+    FileFacts,
+    digest_of,
+    half_written,
+    sha256_of,
+    sweep,
+    write_json,
+)
 from pipeline.core.fingerprint import Fingerprint, Output, State
 from pipeline.core.parquet import COMPLETIONS, MANIFEST, RECORDS, opened, write_rows
 from pipeline.core.tally import Tally
@@ -93,17 +100,25 @@ def written_units(folder: Path, kinds: Iterable[str]) -> set[str]:
         )
     for kind in kinds:
         for path in folder.glob(f"{kind}-*-of-*.parquet"):
-            if path.name not in found and _has_fingerprint(path):
+            if path.name not in found and fingerprint_in(path):
                 found.add(path.name)
     return found
 
 
-def _has_fingerprint(shard: Path) -> bool:
+def fingerprint_in(path: Path) -> str | None:
+    """What a run wrote into the footer of a Parquet file of its own; None: it is none of a run."""
     try:
-        with opened(shard) as file:
-            return _FINGERPRINT.encode() in (file.schema_arrow.metadata or {})
+        with opened(path) as file:
+            found = (file.schema_arrow.metadata or {}).get(_FINGERPRINT.encode())
     except InputError:
-        return False
+        return None
+    return None if found is None else str(found.decode(errors="replace"))
+
+
+def goes_with_manifest(path: Path) -> bool:
+    """Whether a file is what ``UnitFolder.write_whole`` made of the units that stand beside it."""
+    manifest = path.parent / MANIFEST
+    return manifest.is_file() and fingerprint_in(path) == sha256_of(manifest)
 
 
 def read_or_nothing(path: Path) -> Mapping[str, Any]:
@@ -256,6 +271,16 @@ class UnitFolder:
             | {"fingerprint": digest, **sums, "shards": shards}
             | {key: value for key, value in more.items() if value is not None},
         )
+
+    def write_whole(self, name: str, schema: pa.Schema, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Write a file made of all units, when the manifest stands, by which one knows what it is of.
+
+        Raises:
+            InputError: as ``write``.
+        """
+        path = self.folder / name
+        sweep(path)
+        write_rows(path, schema, rows, {_FINGERPRINT: sha256_of(self.folder / MANIFEST)})
 
     def _facts(self, index: int) -> Mapping[str, Any]:
         facts = self._output(index).require().facts

@@ -1,4 +1,7 @@
-"""A folder of candidates made of a source's units: workers, shards, manifest, card, and what is printed."""
+"""A folder of candidates made of a source's units: workers, shards, manifest, card, and what is printed.
+
+The first kind of a source's files has the rows that are kept, the kind ``rejects`` the others.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence, Set
@@ -27,9 +30,18 @@ from pipeline.corpus.card import CARD, is_card, write_card
 from pipeline.corpus.handing_on import require_home_of_text
 from pipeline.executor import launch
 from pipeline.executor.run import Make, OnBatch, RunReport, run_units
-from pipeline.executor.units import UnitFolder, patterns_of, read_or_nothing, written_units
+from pipeline.executor.units import (
+    UnitFolder,
+    fingerprint_in,
+    patterns_of,
+    read_or_nothing,
+    written_units,
+)
 from pipeline.sources import dry_run
 from pipeline.sources.protocol import AskingSource, CandidateSource, WordedSource
+
+CANDIDATES = "candidates"
+"""The kind of rows that training takes, and `datasets` loads by a card; others only lead to such."""
 
 _OF_THE_RUN = {"processes", "out", "own_use", "dry_run"}
 """Settings that change no row, and that the command in the manifest never shows."""
@@ -47,6 +59,8 @@ class RowMaking:
         facts: what it has besides the settings, as if it were one.
         check: looks at the finished folder and its counts, says what could be better, and raises where its
             candidates are of no use; None: nothing does.
+        whole: a file that is made of all units; "": there is none.
+        make_whole: makes it, anew by every run, when the units stand (``UnitFolder.write_whole``).
     """
 
     algorithm: int
@@ -55,6 +69,8 @@ class RowMaking:
     covered: Set[str] = frozenset()
     facts: Mapping[str, str | int] = field(default_factory=dict)
     check: Callable[[Path, Tally], None] | None = None
+    whole: str = ""
+    make_whole: Callable[[UnitFolder], None] | None = None
 
 
 def make_candidates(
@@ -92,9 +108,10 @@ def make_candidates(
     claim = Claim(
         out, settings.stage, [*inputs_in(home or settings.corpus), *inputs],
         partial(_earlier, stage=settings.stage, making=making, kinds=tuple(source.schemas)),
-        parts=[*patterns_of(source.schemas), CARD],
+        parts=[*patterns_of(source.schemas), CARD, *filter(None, [making.whole])],
     )  # fmt: skip
     claim.check()
+    kind = next(iter(source.schemas))
     if not settings.own_use:
         require_home_of_text(out, home or settings.corpus, source.text_file, source.added)
 
@@ -130,7 +147,7 @@ def make_candidates(
                     source.settle()
                 files = source.tables(rows)
                 refused = Counter(row["reason"] for row in files["rejects"])
-                tally = Tally(len(files["candidates"]), refused)
+                tally = Tally(len(files[kind]), refused)
                 # What concerns the whole run is noted once, with the first unit.
                 whole = {} if index else source.notes
                 folder.write(index, files, tally, {**notes, **lacking, **whole})
@@ -142,8 +159,11 @@ def make_candidates(
             words=source.words if isinstance(source, WordedSource) else (),
         )  # fmt: skip
         if report:
-            _write_card(folder)
-            _summary(folder, report, source.called)
+            if kind == CANDIDATES:
+                _write_card(folder)
+            _summary(folder, report, kind, source.called)
+            if making.make_whole:
+                making.make_whole(folder)
     if report and making.check:
         making.check(out, folder.tally())
 
@@ -185,6 +205,8 @@ def _earlier(out: Path, stage: str, making: RowMaking, kinds: Sequence[str]) -> 
             f"there is something else here already, {by}", path=out, remedy="name a new folder"
         )
     written = written_units(out, kinds)
+    if making.whole and fingerprint_in(out / making.whole) is not None:
+        written.add(making.whole)
     if not abouts and MANIFEST not in written:
         return None
     return written | {CARD} if is_card(out / CARD) else written
@@ -216,8 +238,8 @@ def _write_card(folder: UnitFolder) -> None:
     write_card(folder.folder, "Made by", digests, manifest["command"])
 
 
-def _summary(folder: UnitFolder, report: RunReport, items: str) -> None:
-    table(f"candidates in {folder.folder}", ("outcome", "count"), folder.tally().rows())
+def _summary(folder: UnitFolder, report: RunReport, kind: str, items: str) -> None:
+    table(f"{kind} in {folder.folder}", ("outcome", "count"), folder.tally().rows())
     _say(folder.notes())
     report.show(items)
 

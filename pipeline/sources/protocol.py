@@ -35,7 +35,8 @@ class CandidateSource(Protocol[_Item]):
         sizes: items of each unit, at most.
         inert: settings that change no row, given the others: they make no shard stale.
         notes: counts of what no row says and no unit has for itself.
-        schemas: of the kinds of files of a unit: ``candidates``, and ``rejects`` with the ``reason`` of each.
+        schemas: of the kinds of files of a unit: what is kept, mostly ``candidates``, and then ``rejects``
+            with the ``reason`` of each.
         text_file: the corpus's file whose text its rows have, with a column ``license``.
         added: the licence of what they have besides; None: they have nothing, or what has no terms.
     """

@@ -1,11 +1,42 @@
-"""Events of clauses."""
+"""Events: what a clause says happens or holds, as its predicate with its arguments (thesis, §2.3.1, §2.3.2).
 
+An event is read off a clause of a phrase-structure tree with tags. The thesis has KNP's predicate-argument
+structures of Japanese; here cases are the subject, the object, and the prepositions.
+"""
+
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
+
+from nltk.stem.snowball import SnowballStemmer
+from nltk.tree import Tree
+
+from pipeline.core.types import NEGATIONS
+from pipeline.text.heads import FORMS_OF_BE
+from pipeline.text.trees import base_label, is_tag, leaves, unescape
+
+SUBJECT, OBJECT = "subject", "object"
+
+_GET = frozenset({"get", "gets", "got", "getting", "gotten"})
+_SEMI_MODAL = frozenset({"going", "gon", "have", "has", "had", "having", "used", "ought"})
+"""Verbs that say of an infinitive when, or that it must be: *is going to rain* is about raining."""
+
+_TIMES = frozenset(
+    {"today", "yesterday", "tomorrow", "day", "night", "morning", "week", "month", "year", "time", "times"}
+)  # fmt: skip
+"""Heads of noun phrases behind an object that say when."""
+
+_VERBS = ("VB", "MD", "TO")
+_NOUNS = frozenset({"NN", "NNS", "NNP", "NNPS", "PRP", "CD", "EX", "FW", "VBG"})
+_ADJECTIVES = frozenset({"JJ", "JJR", "JJS", "VBN", "VBG", "VBD"})
+_STEMS = {"does": "do", "did": "do", "done": "do", "has": "have", "had": "have", "'ve": "have"}
+_ELLIPTIC = frozenset({"do", "want", "like", "wish"})
+"""Verbs without an object where what is done, or wanted, stands in the clause before."""
 
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """An argument of an event: its role, and the head word."""
+    """A word in a role: ``subject``, ``object``, ``indirect``, ``complement``, a preposition, or ``to``."""
 
     role: str
     head: str
@@ -13,9 +44,180 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """What a clause says: predicate, voice, negation, arguments."""
+    """A predicate with its arguments, in the order of the text.
+
+    Attributes:
+        predicate: stem of the verb, with its particle; after *be* that of the adjective or noun.
+        negated: whether a word of the clause denies it.
+        passive: whether the verb is in the passive voice.
+        arguments: heads in lower case, but for names and *I*.
+    """
 
     predicate: str
     negated: bool
     passive: bool
     arguments: tuple[Argument, ...]
+
+
+def event_text(event: Event) -> str:
+    """An event as a person reads it: ``not break(subject glass, on impact)``."""
+    marks = ("not " if event.negated else "") + ("passive " if event.passive else "")
+    inside = ", ".join(f"{each.role} {each.head}" for each in event.arguments)
+    return f"{marks}{event.predicate}({inside})"
+
+
+def event_of(clause: Tree) -> Event | None:
+    """The event of a clause.
+
+    Args:
+        clause: a constituent ``S`` with one verb phrase, whose leaves have part-of-speech tags.
+
+    Returns:
+        None: it has no verb phrase, or several that are coordinated, or a verb is left out (*if they do*).
+    """
+    phrases = [place for place, child in enumerate(clause) if base_label(child.label()) == "VP"]
+    if len(phrases) != 1:
+        return None
+    chain = _verbs(clause[phrases[0]])
+    if chain is None:
+        return None
+    verbs, rest = chain
+    verb, tag = verbs[-1]
+    negated = not NEGATIONS.isdisjoint(map(_plain, leaves(clause)))
+    found = list(_of_clause(list(clause)[: phrases[0]]))
+    if verb in FORMS_OF_BE:
+        return _state(negated, found, rest)
+    if tag in {"MD", "TO"}:
+        return None
+    passive = tag == "VBN" and any(word in FORMS_OF_BE | _GET for word, _ in verbs[:-1])
+    particles = "".join(f" {_plain(child.leaves()[0])}" for child in rest if child.label() == "PRT")
+    found += _arguments(rest)
+    if stem(verb) in _ELLIPTIC and {each.role for each in found} <= {SUBJECT}:
+        return None
+    return Event(stem(verb) + particles, negated, passive, tuple(found))
+
+
+@cache
+def stem(word: str) -> str:
+    """Snowball's English stem of a word; that of *do* and *have* for all their forms."""
+    lower = word.lower()
+    return _STEMS.get(lower) or str(_stemmer().stem(lower))
+
+
+@cache
+def _stemmer() -> SnowballStemmer:
+    return SnowballStemmer("english")
+
+
+def _plain(word: str) -> str:
+    return unescape(word).lower().replace("’", "'")
+
+
+def _verbs(phrase: Tree) -> tuple[list[tuple[str, str]], list[Tree]] | None:
+    """The verbs of a verb phrase and of those in it, and what else they have below them.
+
+    None: verb phrases are coordinated, or there is no verb.
+    """
+    found: list[tuple[str, str]] = []
+    rest: list[Tree] = []
+    while True:
+        own = [
+            (_plain(c[0]), c.label()) for c in phrase if is_tag(c) and c.label().startswith(_VERBS)
+        ]
+        if len(own) > 1 and any(is_tag(c) and c.label() == "CC" for c in phrase):
+            return None
+        found += own
+        inner = [child for child in phrase if base_label(child.label()) == "VP"]
+        rest += [child for child in phrase if base_label(child.label()) != "VP"]
+        if len(inner) > 1:
+            return None
+        if not inner and found and found[-1][0] in _SEMI_MODAL:
+            for child in phrase:
+                inner += [child[0]] if _is_infinitive(child) else []
+            rest = [child for child in rest if not _is_infinitive(child)] if inner else rest
+        if not inner:
+            return (found, rest) if found else None
+        phrase = inner[0]
+
+
+def _is_infinitive(node: Tree) -> bool:
+    """Whether a constituent is a clause that has nothing but an infinitive with *to*."""
+    return (
+        base_label(node.label()) == "S"
+        and len(node) == 1
+        and base_label(node[0].label()) == "VP"
+        and node.pos()[0][1] == "TO"
+    )
+
+
+def _of_clause(before: Sequence[Tree]) -> Iterator[Argument]:
+    """The arguments that stand before the verb phrase: prepositional ones, and the last noun phrase."""
+    yield from _prepositional(before)
+    subjects = [child for child in before if base_label(child.label()) == "NP"]
+    if subjects:
+        yield Argument(SUBJECT, head_of(subjects[-1]))
+
+
+def _state(negated: bool, before: list[Argument], rest: Sequence[Tree]) -> Event | None:
+    """What a form of *be* says: that something is so, or one, or is there; None: no more than *it is*."""
+    found = [*before, *_prepositional(rest)]
+    for child in rest:
+        label = base_label(child.label())
+        if label == "NP" and Argument(SUBJECT, "there") in before:
+            there = [Argument(SUBJECT, head_of(child)) if a.head == "there" else a for a in found]
+            return Event("be", negated, False, tuple(there))
+        if label in {"ADJP", "NP"} or label.startswith("JJ"):
+            inside = _prepositional(child) if label == "ADJP" else ()
+            return Event(stem(head_of(child)), negated, False, (*found, *inside))
+    return Event("be", negated, False, tuple(found)) if len(found) > 1 else None
+
+
+def _arguments(rest: Sequence[Tree]) -> Iterator[Argument]:
+    """The arguments behind a verb other than *be*."""
+    nouns = [child for child in rest if base_label(child.label()) == "NP"]
+    if len(nouns) > 1 and head_of(nouns[-1]).lower() in _TIMES:
+        nouns.pop()
+    roles = ["indirect", OBJECT] if len(nouns) > 1 else [OBJECT]
+    yield from (Argument(role, head_of(noun)) for role, noun in zip(roles, nouns, strict=False))
+    yield from (Argument("complement", head_of(c)) for c in rest if base_label(c.label()) == "ADJP")
+    for child in rest:
+        if _is_infinitive(child) and (chain := _verbs(child[0])):
+            yield Argument("to", chain[0][-1][0])
+    yield from _prepositional(rest)
+
+
+def _prepositional(nodes: Sequence[Tree]) -> Iterator[Argument]:
+    for node in nodes:
+        if base_label(node.label()) != "PP":
+            continue
+        before: list[str] = []
+        for part in node.subtrees(lambda each: is_tag(each) or base_label(each.label()) == "NP"):
+            if base_label(part.label()) == "NP":
+                if before:
+                    yield Argument(" ".join(before), head_of(part))
+                break
+            if part.label() not in {"IN", "TO", "RP"}:
+                break
+            before.append(_plain(part[0]))
+
+
+def head_of(node: Tree) -> str:
+    """The head word of a noun or adjective phrase: of two in one the first, in lower case but for names."""
+    while not is_tag(node):
+        labels = {"ADJP"} if base_label(node.label()) == "ADJP" else {"NP", "NX"}
+        inner = [child for child in node if base_label(child.label()) in labels]
+        tags = [child for child in node if is_tag(child)]
+        kinds = _ADJECTIVES if base_label(node.label()) == "ADJP" else _NOUNS
+        known = [child for child in tags if child.label() in kinds]
+        if len(known) > 1 and any(each.label() == "CC" for each in tags):
+            known = known[:1]
+        possessor = bool(inner) and inner[0].pos()[-1][1] == "POS"
+        if known and (possessor or not inner or base_label(node.label()) == "ADJP"):
+            node = known[-1]
+        elif inner:
+            node = inner[-1] if possessor else inner[0]
+        else:
+            node = tags[-1] if tags else node[-1]
+    word = unescape(node[0])
+    keep = node.label().startswith("NNP") or word == "I"
+    return word if keep else _plain(word)

@@ -1,22 +1,28 @@
-"""Event pairs as ``pair`` wrote them."""
+"""Event pairs as ``pair`` writes them: a finished folder of them, and the core events of the basic ones."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pipeline.core.cards.candidates import CandidatesManifest
 from pipeline.core.documents import read_json
+from pipeline.core.errors import InputError
+from pipeline.core.files import digest_of, sha256_of
 from pipeline.core.parquet import MANIFEST, read_rows
 from pipeline.core.questions import CORE_PAIRS, CORE_PAIRS_FILE, EVENT_PAIRS
+from pipeline.executor.units import goes_with_manifest
 from pipeline.tasks.questions.events import Argument, Event
 
-_REMEDY = "name a folder that `conjoin pair` finished"
+PAIRS = "pairs"
+"""How the files of event pairs begin."""
+
+_AGAIN = "run `conjoin pair`"
 
 
 @dataclass(frozen=True, slots=True)
 class EventPair:
-    """Two clauses that a connective joins, the cause or condition first."""
+    """Two clauses of a sentence that a connective joins, as the columns of ``EVENT_PAIRS`` have them."""
 
     pair_id: str
     sentence_id: str
@@ -30,7 +36,7 @@ class EventPair:
 
 @dataclass(frozen=True, slots=True)
 class CorePair:
-    """The core events of a pair."""
+    """The core events of a basic pair, as the columns of ``CORE_PAIRS`` have them."""
 
     pair_id: str
     former_core: str
@@ -38,34 +44,68 @@ class CorePair:
     recovered: str | None
 
 
+def event_pair_id(
+    sentence_id: str, former: tuple[str, ...], latter: tuple[str, ...], connective: str
+) -> str:
+    """The id of an event pair: a hash of the content, 24 hex digits."""
+    return digest_of([sentence_id, former, latter, connective])[:24]
+
+
 def read_event_pairs(folder: Path) -> list[EventPair]:
-    """The event pairs of a folder, in their order.
+    """The event pairs of a folder, in its order.
 
     Raises:
-        InputError: it is unfinished, or no such folder.
+        InputError: ``pair`` did not finish there, or a file is not as it wrote it.
     """
-    manifest: CandidatesManifest = read_json(
-        folder / MANIFEST, CandidatesManifest, remedy=_REMEDY, needs=["shards"]
-    )
-    names = [each["file"] for each in manifest["shards"] if each["file"].startswith("pairs-")]
-    return [_pair(row) for name in names for row in read_rows(folder / name, EVENT_PAIRS)]
+    return [
+        EventPair(
+            **row
+            | {side: tuple(row[side]) for side in ("former", "latter")}
+            | {side: _event(row[side]) for side in ("former_event", "latter_event")}
+        )
+        for row in _rows(folder)
+    ]
 
 
-def read_core_pairs(folder: Path) -> list[CorePair]:
-    """The pairs that meet the condition *basic*, in their order.
+def _rows(folder: Path) -> Iterator[dict[str, Any]]:
+    for shard in _manifest(folder).get("shards", []):
+        path = folder / shard["file"]
+        if not path.name.startswith(f"{PAIRS}-"):
+            continue
+        if not path.is_file() or sha256_of(path) != shard["sha256"]:
+            what = "missing, or not as pair wrote it"
+            raise InputError(what, path=path, remedy=f"{_AGAIN} again")
+        yield from read_rows(path, EVENT_PAIRS)
 
-    Raises:
-        InputError: as ``read_event_pairs``.
-    """
-    return [CorePair(**row) for row in read_rows(folder / CORE_PAIRS_FILE, CORE_PAIRS)]
 
-
-def _pair(row: Mapping[str, Any]) -> EventPair:
-    former, latter = (tuple(row[name]) for name in ("former", "latter"))
-    events = {name: _event(row[name]) for name in ("former_event", "latter_event")}
-    return EventPair(**{**row, "former": former, "latter": latter, **events})
+def _manifest(folder: Path) -> CandidatesManifest:
+    path = folder / MANIFEST
+    if not path.is_file():
+        raise InputError(
+            f"no finished folder of event pairs: no {MANIFEST}", path=folder, remedy=_AGAIN
+        )
+    found: CandidatesManifest = read_json(path, CandidatesManifest, needs=["shards"], remedy=_AGAIN)
+    if not any(shard["file"].startswith(f"{PAIRS}-") for shard in found["shards"]):
+        raise InputError(
+            "these are no event pairs", path=folder, remedy="name a folder of `conjoin pair`"
+        )
+    return found
 
 
 def _event(row: Mapping[str, Any]) -> Event:
     arguments = tuple(Argument(**each) for each in row["arguments"])
-    return Event(**{**row, "arguments": arguments})
+    return Event(row["predicate"], row["negated"], row["passive"], arguments)
+
+
+def read_core_pairs(folder: Path) -> list[CorePair]:
+    """The basic ones among the event pairs of a folder, in its order, with their core events.
+
+    Raises:
+        InputError: as ``read_event_pairs``; or the file is of other pairs than stand beside it.
+    """
+    _manifest(folder)
+    path = folder / CORE_PAIRS_FILE
+    if not goes_with_manifest(path):
+        what = "missing, or of other pairs than those beside it"
+        raise InputError(what, path=path, remedy=f"{_AGAIN} again")
+    return [CorePair(**row) for row in read_rows(path, CORE_PAIRS)]

@@ -1,0 +1,1 @@
+"""The stage ``pair``: sentences with a causal or conditional connective → pairs of events."""
