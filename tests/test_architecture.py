@@ -84,7 +84,7 @@ def test_every_entry_of_pipeline_is_a_room_of_the_plan() -> None:
 
 
 def test_settings_stand_beside_the_command() -> None:
-    """A command that is no stage is a folder of its name in one of the rooms above the stages, or a task's."""
+    """A command that is no stage is a folder of its name in a room above the stages, or in a task's."""
     for command in COMMANDS.keys() - set(STAGES):
         settings, module, _ = COMMANDS[command]
         room, folder, name = module.rsplit(".", 2)

@@ -85,6 +85,7 @@ def test_own_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert list(tmp_path.glob("notes-corpus/data/train-*.parquet"))
 
 
+@pytest.mark.long
 def test_share(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -225,6 +225,7 @@ def test_words_that_are_withheld_are_counted(
 
 @pytest.mark.skipif(not GAPPING.exists(), reason="needs ../shared/data/gapping")
 @pytest.mark.parametrize("split", ["dev", "train"])
+@pytest.mark.long
 def test_sentences_with_gapping_are_read(split: str, capsys: pytest.CaptureFixture[str]) -> None:
     """With empty nodes and without; relations to nodes that are not there do not matter."""
     enhanced, basic = (GAPPING / f"{kind}.{split}.conllu" for kind in ("enhanced", "orphan-basic"))

@@ -82,6 +82,7 @@ def evaluated(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
     return run
 
 
+@pytest.mark.long
 def test_only_a_new_run_is_predicted(
     corpus: Path, tmp_path: Path, evaluated: Callable[..., list[str]]
 ) -> None:

@@ -105,6 +105,7 @@ def test_killed_at_every_commit_window(tmp_path: Path, forks: Any, window: str, 
     assert contents(out) == contents(whole)
 
 
+@pytest.mark.long
 def test_generate_killed_at_random_times(corpus: Path, tmp_path: Path, forks: Any) -> None:
     """From its first moment to its last, whatever it was doing: the same folder after a rerun."""
     dice, whole = random.Random(4), tmp_path / "whole"

@@ -427,6 +427,7 @@ def test_an_unknown_experiment_is_reported(project: Path) -> None:
         pass
 
 
+@pytest.mark.long
 def test_plain_dvc_gets_the_cells_that_are_written(project: Path) -> None:
     """Conjoin leaves the default's cells, puts those of others back, and `plan --write` lets them stay."""
     usual = CELLS.read_text()

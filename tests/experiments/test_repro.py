@@ -121,6 +121,7 @@ def test_raw_text_is_asked_for_only_where_it_is_read(project: Path) -> None:
         check_texts(cells)
 
 
+@pytest.mark.long
 def test_settings_of_one_run_are_put_back(project: Path) -> None:
     """`--set` is what the cells see, and params.yaml is its old self afterwards; typos are refused."""
     (project / "params.yaml").write_text("word: {is: old}  # a comment\n")

@@ -158,6 +158,7 @@ def test_rows_do_not_depend_on_workers_or_the_cache(
     assert contents(out) == contents(alone)
 
 
+@pytest.mark.long
 def test_killed_at_random_times(
     corpus: Path, tmp_path: Path, forks: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

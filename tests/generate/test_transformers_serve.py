@@ -121,6 +121,7 @@ def test_killed_amid_a_unit_and_replayed(
         assert (again / path.name).read_bytes() == path.read_bytes()
 
 
+@pytest.mark.long
 def test_without_its_template_at_hand_it_is_asked_in_the_users_message(
     server: str, causal: Path
 ) -> None:

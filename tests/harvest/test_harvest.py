@@ -265,6 +265,7 @@ def test_no_row_is_of_a_sentence_that_the_parser_has_seen(
         run(settings(older))
 
 
+@pytest.mark.long
 def test_a_parser_of_ls_trees_learns_from_nothing_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

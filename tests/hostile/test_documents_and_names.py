@@ -16,6 +16,7 @@ _SEED = 0
 
 
 @pytest.mark.parametrize("kind", [documents, names], ids=lambda k: k.__name__)
+@pytest.mark.long
 def test_hostile_documents_and_names(kind: ModuleType, tmp_path: Path) -> None:
     """Every case of a kind; those that fail are named together."""
     counts, failed = run_all(kind.cases(_COUNT, _SEED), tmp_path)

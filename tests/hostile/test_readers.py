@@ -18,6 +18,7 @@ _SEED = 0
 @pytest.mark.parametrize(
     "kind", [archives, brackets, conllu, raw_text, xml], ids=lambda k: k.__name__
 )
+@pytest.mark.long
 def test_hostile_input_is_taken_or_refused_in_one_line(kind: ModuleType, tmp_path: Path) -> None:
     """Every case of a kind; those that fail are named together."""
     counts, failed = run_all(kind.cases(_COUNT, _SEED), tmp_path)

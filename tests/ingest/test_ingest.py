@@ -359,6 +359,7 @@ def test_command_line_prints_one_line_and_2(
     ]
 
 
+@pytest.mark.long
 def test_genia_prints_table_1(genia: tuple[Path, str]) -> None:
     """The command shows the paper's counts and its two draws."""
     out, said = genia

@@ -157,6 +157,7 @@ def test_every_count_of_its_readme(wac: Path) -> None:
 
 
 @needs_shared
+@pytest.mark.long
 def test_its_folds(wac: Path) -> None:
     """Zeros of verbal predicates in each of five folds by a hash of the document's name."""
     zeros: Counter[int] = Counter()

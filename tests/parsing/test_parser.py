@@ -176,6 +176,7 @@ def test_a_parse_of_too_many_levels_finds_nothing_while_it_is_trained() -> None:
 
 
 @pytest.mark.parametrize(("patience", "epochs"), [(0, 6), (2, 4)])
+@pytest.mark.long
 def test_training_ends_when_it_gets_no_better(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, patience: int, epochs: int
 ) -> None:

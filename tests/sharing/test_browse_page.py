@@ -126,6 +126,7 @@ def until_listed(tab: Any, ids: list[str]) -> None:
     )
 
 
+@pytest.mark.long
 def test_what_is_seen_can_be_saved(tab: Any, url: str, corpus: BrowsedCorpus, file: str) -> None:
     """The button shows the command for the filters as they stand; a page that is a file has none."""
     visit(tab, url)
@@ -173,6 +174,7 @@ def test_rows_are_marked_and_a_script_tag_stays_text(
         assert fact in first.inner_text()
 
 
+@pytest.mark.long
 def test_filter_and_search_and_their_clearing(tab: Any, url: str, corpus: BrowsedCorpus) -> None:
     """Chips, ranges, reasons and search each leave what the server leaves; clearing brings all back."""
     visit(tab, url)
@@ -259,6 +261,7 @@ def test_paging_by_keyboard(tab: Any, url: str, corpus: BrowsedCorpus) -> None:
     assert tab.locator("#help").is_visible()
 
 
+@pytest.mark.long
 def test_link_reproduces_the_view(tab: Any, url: str, corpus: BrowsedCorpus) -> None:
     """Another tab with the same link shows the same rows under the same settings."""
     visit(tab, url)
@@ -281,6 +284,7 @@ def test_link_reproduces_the_view(tab: Any, url: str, corpus: BrowsedCorpus) -> 
     assert other.input_value("#sort") == "-value"
 
 
+@pytest.mark.long
 def test_dark_as_the_system_or_as_chosen(tab: Any, url: str) -> None:
     """The page follows the system until somebody chooses, and remembers what was chosen."""
 
@@ -366,6 +370,7 @@ def test_file_answers_as_the_server_does(tab: Any, file: str, corpus: BrowsedCor
         assert answer == json.loads(json.dumps(corpus.answer(View(**query)))), query
 
 
+@pytest.mark.long
 def test_file_works_from_the_disk_without_a_network(
     tab: Any, file: str, corpus: BrowsedCorpus
 ) -> None:

@@ -122,6 +122,7 @@ def test_names_that_cannot_be_distinguished_are_refused(home: Path, tmp_path: Pa
         stats.run(StatsSettings(place=corpus / CANDIDATES))
 
 
+@pytest.mark.long
 def test_temporary_files_may_lie_anywhere(
     home: Path, tmp_path: Path, usual: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -38,6 +38,7 @@ def corpus(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return DEMO
 
 
+@pytest.mark.long
 def test_a_corpus_goes_the_whole_way(
     corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -86,6 +87,7 @@ def test_a_corpus_goes_the_whole_way(
     )
 
 
+@pytest.mark.long
 def test_the_digest_is_the_same_for_any_number_of_shards(corpus: Path, tmp_path: Path) -> None:
     """One shard or seven: the same rows in the same order, and the same digest."""
     manifests = []

@@ -182,6 +182,7 @@ def test_the_head_learns(tiny_bert: Path) -> None:
     assert any(not torch.equal(value, moved[name]) for name, value in encoder.items())
 
 
+@pytest.mark.long
 def test_a_run_with_brackets(
     corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

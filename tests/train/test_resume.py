@@ -56,6 +56,7 @@ def die_in(step: int) -> None:
         pytest.param(EVERYTHING, id="release folder", marks=pytest.mark.long),
     ],
 )
+@pytest.mark.long
 def test_kills_at_random_steps_change_nothing(
     corpus: Path, tmp_path: Path, forks: Any, given: dict[str, Any]
 ) -> None:

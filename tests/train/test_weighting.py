@@ -131,6 +131,7 @@ def test_lambda_0_learns_from_l_alone(
     assert only == [(16, None)] * 30
 
 
+@pytest.mark.long
 def test_no_candidate_accepted_is_the_same_for_all(corpus: Path, tmp_path: Path) -> None:
     """Without generated examples λ changes no bit of the weights."""
     made = []
