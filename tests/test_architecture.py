@@ -15,8 +15,10 @@ STAGES = (
     "ingest", "pretrain", "preparse", "generate", "harvest", "synthesize", "ask", "select", "train",
     "evaluate", "audit", "report", "release",
 )  # fmt: skip
-OF_A_TASK = {"synthesize": "tasks/relations/synthesize", "ask": "tasks/questions/ask"}
-"""Stages that corpora of one task alone have: they lie in its folder, and are of the stages' floor."""
+OF_A_TASK = {
+    "synthesize": "tasks/relations/synthesize", "ask": "tasks/questions/ask", "vote": "tasks/questions/vote",
+}  # fmt: skip
+"""Stages, and commands above them, that corpora of one task alone have: rooms that lie in its folder."""
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("core",),
     ("text",),
@@ -24,7 +26,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("infill", "parsing", "sources"),
     ("tasks",),
     STAGES,
-    ("ellipsis", "experiments", "sharing", "trying"),
+    ("ellipsis", "experiments", "sharing", "trying", "vote"),
     ("api", "cli"),
     ("__main__",),
 )
@@ -82,7 +84,7 @@ def test_every_entry_of_pipeline_is_a_room_of_the_plan() -> None:
 
 
 def test_settings_stand_beside_the_command() -> None:
-    """A command that is no stage is a folder of its name in one of the rooms above the stages, or a task's."""
+    """A command that is no stage is a folder of its name in a room above the stages, or in a task's."""
     for command in COMMANDS.keys() - set(STAGES):
         settings, module, _ = COMMANDS[command]
         room, folder, name = module.rsplit(".", 2)
