@@ -93,13 +93,14 @@ def _quantiles(band: Band, cosines: NDArray[np.float32]) -> Band:
     return Band(*bounds)
 
 
-LOOKED_AT = "looked at as distractors"
 LEFT = (
-    "left of these by the choice band", "left of these by the context band, too",
+    "looked at as distractors", "left of these by the choice band", "left of these by the context band, too",
     "left of these by the length band, too", "left of these with another event than the answer",
-    "left of these that were not reused too often",
 )  # fmt: skip
 """What is counted of pairs that are looked at, each of what the one before it left."""
+
+REUSABLE = "left of these that were not reused too often"
+"""The last of these counts, where reuse has a limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,65 +125,67 @@ def choose(
 
     Returns:
         What each pair has; None for one with fewer than three distractors. And how many pairs were looked at
-        and left, by ``LOOKED_AT`` and ``LEFT``.
+        and left, by ``LEFT`` and ``REUSABLE``.
     """
     order = np.array(Random(f"{seed}/order").sample(range(len(pool)), len(pool)), dtype=np.int64)
-    shuffled = pool.ordered(order)
+    # The first pairs again behind the last, so that each block is one slice.
+    shuffled = pool.ordered(np.concatenate([order, order[:_BLOCK]]))
     used = np.zeros(int(pool.texts.max(initial=-1)) + 1, dtype=np.int64)
-    counts = Counter({LOOKED_AT: 0, **dict.fromkeys(LEFT, 0)})
+    counts = Counter(dict.fromkeys(LEFT if reuse is None else (*LEFT, REUSABLE), 0))
     found: list[Choice | None] = [None] * len(pool)
     for own, place in enumerate(order.tolist()):
         random = Random(f"{seed}/{shuffled.ids[own]}")
         chosen: dict[int, int] = {}  # by text, of which no two are to be the same
         for block in _blocks(random.randrange(len(pool)), len(pool)):
-            eligible = _eligible(shuffled, own, block, bands)
+            others = np.arange(block.start, block.stop)
+            steps = _narrowed(shuffled, own, others[others % len(pool) != own], bands)
+            for what, left in steps:
+                counts[what] += len(left)
             if reuse is not None:
-                eligible = [*eligible, used[shuffled.texts[block]] < reuse]
-            left = np.ones(block.stop - block.start, dtype=np.bool_)
-            if block.start <= own < block.stop:
-                left[own - block.start] = False
-            counts[LOOKED_AT] += int(left.sum())
-            for what, passed in zip(LEFT, eligible, strict=False):
-                left &= passed
-                counts[what] += int(left.sum())
-            candidates = np.flatnonzero(left).tolist()
+                left = left[used[shuffled.texts[left]] < reuse]
+                counts[REUSABLE] += len(left)
+            candidates = left.tolist()
             while candidates and len(chosen) < DISTRACTORS:
                 drawn = random.randrange(len(candidates))
                 candidates[drawn], candidates[-1] = candidates[-1], candidates[drawn]
-                at = block.start + candidates.pop()
+                at = candidates.pop()
                 chosen.setdefault(int(shuffled.texts[at]), at)
             if len(chosen) == DISTRACTORS:
                 break
         if len(chosen) == DISTRACTORS:
             used[list(chosen)] += 1
-            distractors = tuple(int(order[at]) for at in chosen.values())
+            distractors = tuple(int(order[at % len(pool)]) for at in chosen.values())
             found[place] = Choice(distractors, random.randrange(DISTRACTORS + 1))
-    if reuse is None:
-        del counts[LEFT[-1]]
     return found, counts
 
 
 def _blocks(begin: int, count: int) -> Iterator[slice]:
-    """Slices of so many rows that go round them once."""
-    for first, end in ((begin, count), (0, begin)):
-        for start in range(first, end, _BLOCK):
-            yield slice(start, min(start + _BLOCK, end))
+    """Slices that go round so many rows once, of equal length but for the last."""
+    for done in range(0, count, _BLOCK):
+        start = (begin + done) % count
+        yield slice(start, start + min(_BLOCK, count - done))
 
 
-def _eligible(pool: Pool, own: int, block: slice, bands: Bands) -> list[NDArray[np.bool_]]:
-    """What each condition of ``LEFT`` but the last says of a block of pairs."""
-    ratios = pool.lengths[block] / pool.lengths[own]
-    return [
-        _within(bands.choice, _cosines(pool.answers[block], pool.answers[own][None])),
-        _within(bands.context, _cosines(pool.contexts[block], pool.contexts[own][None])),
-        _within(bands.length, ratios),
-        (pool.texts[block] != pool.texts[own]) & (pool.events[block] != pool.events[own]),
-    ]
+def _narrowed(
+    pool: Pool, own: int, places: NDArray[np.int64], bands: Bands
+) -> Iterator[tuple[str, NDArray[np.int64]]]:
+    """What is left of some pairs by each condition after the other, as ``LEFT`` names them."""
+    yield LEFT[0], places
+    for what, band, vectors in (
+        (LEFT[1], bands.choice, pool.answers),
+        (LEFT[2], bands.context, pool.contexts),
+    ):
+        places = places[_within(band, _cosines(vectors.take(places, 0), vectors[own]))]
+        yield what, places
+    places = places[_within(bands.length, pool.lengths[places] / pool.lengths[own])]
+    yield LEFT[3], places
+    same = (pool.texts[places] == pool.texts[own]) | (pool.events[places] == pool.events[own])
+    yield LEFT[4], places[~same]
 
 
 def _cosines(one: NDArray[np.float32], other: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Of rows of length 1; summed in one order on every machine, as no library for matrices does."""
-    found: NDArray[np.float32] = np.einsum("ij,ij->i", one, np.broadcast_to(other, one.shape))
+    """Of rows of length 1, summed in one order whatever rows there are, as no library for matrices does."""
+    found: NDArray[np.float32] = np.einsum("ij,ij->i" if other.ndim > 1 else "ij,j->i", one, other)
     return found
 
 

@@ -37,7 +37,7 @@ from pipeline.executor.run import OnBatch
 from pipeline.models.sampling import uniform
 from pipeline.sources.making import RowMaking, make_candidates
 from pipeline.tasks.questions.ask.bands import Band
-from pipeline.tasks.questions.ask.distractors import LEFT, LOOKED_AT, Bands, Pool, choose
+from pipeline.tasks.questions.ask.distractors import Bands, Pool, choose
 from pipeline.tasks.questions.ask.settings import AskSettings
 from pipeline.tasks.questions.ask.wording import Wording
 from pipeline.tasks.questions.leakage import HeldOutQuestions
@@ -247,7 +247,7 @@ class AskedQuestions:
             return
         reasons = Counter(question.reason for question in questions)
         why = [f"{number:,} {reason}" for reason, number in reasons.most_common()]
-        looked = [f"{counts[what]:,} {what}" for what in (LOOKED_AT, *LEFT) if what in counts]
+        looked = [f"{number:,} {what}" for what, number in counts.items()]
         raise InputError(
             f"no question comes of {len(questions):,} pairs ({', '.join(why)}; pairs {', '.join(looked)})",
             path=self._settings.pairs,
