@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pipeline.core.errors import InputError
-from pipeline.core.files import atomic, require_regular
+from pipeline.core.files import atomic, require_regular, sha256_of
 from pipeline.core.types import COLUMNS
 
 MANIFEST = "manifest.json"
@@ -30,6 +30,9 @@ RECORDS = ".units"
 
 COMPLETIONS = "completions"
 """How the files there begin with what a language model behind an address answered, unit by unit."""
+
+FINGERPRINT = "conjoin.fingerprint"
+"""Key of a file's footer with what a run made it of."""
 
 _AT_ONCE = 2**16
 _ROW_GROUP = 4096
@@ -158,6 +161,22 @@ def row_count(path: Path) -> int:
     """
     with opened(path) as file:
         return int(file.metadata.num_rows)
+
+
+def fingerprint_in(path: Path) -> str | None:
+    """What a run wrote into the footer of a Parquet file of its own; None: it is none of a run."""
+    try:
+        with opened(path) as file:
+            found = (file.schema_arrow.metadata or {}).get(FINGERPRINT.encode())
+    except InputError:
+        return None
+    return None if found is None else str(found.decode(errors="replace"))
+
+
+def goes_with_manifest(path: Path) -> bool:
+    """Whether a file is what ``UnitFolder.write_whole`` made of the units that stand beside it."""
+    manifest = path.parent / MANIFEST
+    return manifest.is_file() and fingerprint_in(path) == sha256_of(manifest)
 
 
 def _groups(metadata: pq.FileMetaData, wanted: range) -> tuple[int, list[int]]:

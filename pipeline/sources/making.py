@@ -23,20 +23,14 @@ from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
 from pipeline.core.files import digest_of, resolved, sweep
 from pipeline.core.fingerprint import Fingerprint, versions_of
-from pipeline.core.parquet import COMPLETIONS, MANIFEST, RECORDS
+from pipeline.core.parquet import COMPLETIONS, MANIFEST, RECORDS, fingerprint_in
 from pipeline.core.settings import SourceSettings
 from pipeline.core.tally import Tally
 from pipeline.corpus.card import CARD, is_card, write_card
 from pipeline.corpus.handing_on import require_home_of_text
 from pipeline.executor import launch
 from pipeline.executor.run import Make, OnBatch, RunReport, run_units
-from pipeline.executor.units import (
-    UnitFolder,
-    fingerprint_in,
-    patterns_of,
-    read_or_nothing,
-    written_units,
-)
+from pipeline.executor.units import UnitFolder, patterns_of, read_or_nothing, written_units
 from pipeline.sources import dry_run
 from pipeline.sources.protocol import AskingSource, CandidateSource, WordedSource
 

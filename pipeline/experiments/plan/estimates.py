@@ -32,6 +32,7 @@ from pipeline.ingest.draws import draw, drawable
 from pipeline.sources.dry_run import Probe, probe_source
 from pipeline.tasks.known import task_of
 from pipeline.tasks.protocol import Task
+from pipeline.tasks.questions.ask.settings import AskSettings
 from pipeline.tasks.relations.synthesize.confused import confused
 from pipeline.tasks.relations.synthesize.settings import SynthesizeSettings
 from pipeline.tasks.relations.synthesize.stage import source_of as pairs_of
@@ -233,6 +234,7 @@ class Estimates:
         self.generation = _settings(cells, GenerateSettings, read)
         self.synthesis = _settings(cells, SynthesizeSettings, read)
         self._harvests = _settings(cells, HarvestSettings, read)
+        self._questions = _settings(cells, AskSettings, read)
         self._evaluation = _settings(cells, EvaluateSettings, read)
         self._tried: dict[str, Any] = {}
         self.obstacles: dict[str, None] = {}
@@ -307,6 +309,8 @@ class Estimates:
         """Candidates that another stage than ``generate`` makes; of new argument pairs at most so many."""
         if any(harvest.out == folder for harvest in self._harvests.values()):
             return Figure(None, "harvested from text that is not parsed yet")
+        if any(asked.out == folder for asked in self._questions.values()):
+            return Figure(None, "asked of event pairs that are not there yet")
         settings = next((s for s in self.synthesis.values() if s.out == folder), None)
         if settings is None:
             return Figure(None, "no stage of this grid makes them")

@@ -9,9 +9,8 @@ from pipeline.core.cards.candidates import CandidatesManifest
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
 from pipeline.core.files import digest_of, sha256_of
-from pipeline.core.parquet import MANIFEST, read_rows
+from pipeline.core.parquet import MANIFEST, goes_with_manifest, read_rows
 from pipeline.core.questions import CORE_PAIRS, CORE_PAIRS_FILE, EVENT_PAIRS
-from pipeline.executor.units import goes_with_manifest
 from pipeline.tasks.questions.events import Argument, Event
 
 PAIRS = "pairs"
