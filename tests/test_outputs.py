@@ -11,6 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, get_args
 
+import caused
 import confused
 import harvested
 import pytest
@@ -38,8 +39,8 @@ READING = {
     "browse.predictor", "diagnose.run", "evaluate.corpus", "export.corpus", "export.place", "fill.corpus",
     "gap.source", "generate.corpus", "generate.given", "generate.replay", "generate.targets",
     "harvest.corpus", "ingest.licenses", "ingest.source", "ingest.split_lists", "ingest.unlabelled",
-    "merge.places", "orphans.gold", "orphans.system", "predict.parser", "predict.predictor", "predict.text",
-    "preparse.also", "preparse.corpus", "pretrain.corpus", "pretrain.texts", "push.release",
+    "merge.places", "orphans.gold", "orphans.system", "pair.corpus", "predict.parser",
+    "predict.predictor", "predict.text", "preparse.also", "preparse.corpus", "pretrain.corpus", "pretrain.texts", "push.release",
     "rehydrate.release", "rehydrate.source", "release.candidates", "release.corpus", "report.corpus",
     "report.judgements",
     "select.agree", "select.corpus", "select.like", "select.places", "select.predictor", "stats.place",
@@ -94,6 +95,9 @@ CASES: dict[str, Case] = {
         {"corpus": "pairs", "run": "runs/baseline/24/seed-0"},
         ("pairs/relations.parquet", "pairs/draws", "pairs/runs/baseline/24/seed-0"),
         own="rejects-00007-of-00009.parquet",
+    ),
+    "pair.out": Case(
+        {"corpus": "because", "unit": 3}, ("because/sentences.parquet",), own="pairs-00007-of-00009.parquet",
     ),
     "select.out": Case({"places": ["toy/candidates/t5-sync/seed-0"], "label": ["NP"]},
                        ("toy/candidates/t5-sync/seed-0",), replaces=False),
@@ -163,6 +167,7 @@ def made(tmp_path_factory: pytest.TempPathFactory, tiny_bert: Path, write_trees:
     (folder / "corpus/models/bert").symlink_to(tiny_bert)
     harvested.with_ready_parser(harvested.corpus_of(folder / "world"))
     confused.build(folder / "pairs", tiny_bert)
+    caused.corpus_of(folder / "because")
     (folder / "raw").mkdir()
     (folder / "raw/text.txt").write_text("The nurse called .\nThe doctor came .\n")
     (folder / "bank").mkdir()

@@ -47,7 +47,8 @@ class Event:
     """A predicate with its arguments, in the order of the text.
 
     Attributes:
-        predicate: stem of the verb, with its particle; after *be* that of the adjective or noun.
+        predicate: stem of the verb, with its particle: ``break down``; of a state *be* and the stem of the
+            adjective or noun: ``be hungri``.
         negated: whether a word of the clause denies it.
         passive: whether the verb is in the passive voice.
         arguments: heads in lower case, but for names and *I*.
@@ -89,7 +90,7 @@ def event_of(clause: Tree) -> Event | None:
         return _state(negated, found, rest)
     if tag in {"MD", "TO"}:
         return None
-    passive = tag == "VBN" and any(word in FORMS_OF_BE | _GET for word, _ in verbs[:-1])
+    passive = tag not in {"VB", "VBG"} and any(word in FORMS_OF_BE | _GET for word, _ in verbs[:-1])
     particles = "".join(f" {_plain(child.leaves()[0])}" for child in rest if child.label() == "PRT")
     found += _arguments(rest)
     if stem(verb) in _ELLIPTIC and {each.role for each in found} <= {SUBJECT}:
@@ -121,13 +122,15 @@ def _verbs(phrase: Tree) -> tuple[list[tuple[str, str]], list[Tree]] | None:
     found: list[tuple[str, str]] = []
     rest: list[Tree] = []
     while True:
-        own = [
-            (_plain(c[0]), c.label()) for c in phrase if is_tag(c) and c.label().startswith(_VERBS)
-        ]
-        if len(own) > 1 and any(is_tag(c) and c.label() == "CC" for c in phrase):
+        inner = [child for child in phrase if base_label(child.label()) == "VP"]
+        tags = [child for child in phrase if is_tag(child)]
+        known = [child for child in tags if child.label().startswith(_VERBS)]
+        if not known and not inner:  # the tagger took the verb for a noun: "(VP (NNS rises))"
+            known = [child for child in tags if child.label() not in {"RB", "CC", ",", "RP"}][:1]
+        own = [(_plain(child[0]), child.label()) for child in known]
+        if len(own) > 1 and any(child.label() == "CC" for child in tags):
             return None
         found += own
-        inner = [child for child in phrase if base_label(child.label()) == "VP"]
         rest += [child for child in phrase if base_label(child.label()) != "VP"]
         if len(inner) > 1:
             return None
@@ -168,7 +171,7 @@ def _state(negated: bool, before: list[Argument], rest: Sequence[Tree]) -> Event
             return Event("be", negated, False, tuple(there))
         if label in {"ADJP", "NP"} or label.startswith("JJ"):
             inside = _prepositional(child) if label == "ADJP" else ()
-            return Event(stem(head_of(child)), negated, False, (*found, *inside))
+            return Event(f"be {stem(head_of(child))}", negated, False, (*found, *inside))
     return Event("be", negated, False, tuple(found)) if len(found) > 1 else None
 
 

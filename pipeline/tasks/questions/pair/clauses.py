@@ -206,11 +206,10 @@ def _subordinates(top: Tree) -> list[tuple[Tree, int]]:
     found, node = list[tuple[Tree, int]](), top
     while True:
         for place, child in enumerate(node):
-            if (
-                base_label(child.label()) == "SBAR"
-                and len(child) > 1
-                and _text(child[-2]) in CONNECTIVES
-            ):
+            begins = (
+                [_text(each) for each in child[:-1]] if base_label(child.label()) == "SBAR" else []
+            )
+            if not CONNECTIVES.isdisjoint(begins):
                 found.append((node, place))
         below = [child for child in node if base_label(child.label()) in {"VP", "S"}]
         if len(below) != 1 or (node is not top and base_label(below[0].label()) == "S"):
