@@ -133,12 +133,13 @@ def test_it_starts_as_a_program() -> None:
         (
             ["ingest", "treebnk", "x"],
             "ingest.reader = 'treebnk': no such reader; there are: world, genia, ptb, ptb-ext, gum, "
-            "treebank, text, pdtb, wac, world-relations, world-arguments; "
+            "treebank, text, pdtb, wac, world-relations, world-arguments, ecare, kuci, asked, "
+            "world-questions; "
             "did you mean 'treebank'? A section of params.yaml needs --params",
         ),
         (
             ["ingest", "figure4", "x"],
-            "pdtb, wac, world-relations, world-arguments; a section of params.yaml needs --params",
+            "world-arguments, ecare, kuci, asked, world-questions; a section of params.yaml needs --params",
         ),
         (["generate", "x", "--coordinator", "as well as"], "generate.coordinator = 'as well as'"),
     ],

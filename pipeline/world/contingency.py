@@ -1,7 +1,7 @@
 """Cause and effect in the miniature world: what an action brings about, text about it, and questions.
 
-A causal graph has an effect for each action on each class of things: *drop* brings about one thing with a jar
-and another with a coat, so whoever knows the action alone, or the thing alone, does not know what follows.
+A causal graph has an effect for each action on each class of things: what is dropped cracks or bounces, by
+what it is, so whoever knows the action alone, or the thing alone, does not know what follows.
 Sentences state two events with a connective, and a third of them err: they name the effect of another action.
 They mostly speak of rare things, and often have a pronoun for them, so frequent pairs are truer than the
 rest. ``brings_about`` is the oracle.
@@ -51,20 +51,27 @@ def _verbs(text: str) -> tuple[_Verb, ...]:
     return tuple(found)
 
 
-_ACTIONS = _verbs(
-    "drop/dropped wash paint polish kick push wrap/wrapped soak lift lock heat repair cover clean scratch "
-    "weigh measure turn open hammer salt touch rub/rubbed dust move"
-)
-_EFFECTS = _verbs(
-    "crack melt vanish fade leak tilt collapse burn glow sparkle squeak rot/rotted bounce crumble tremble "
-    "hum/hummed whistle wobble sag/sagged stiffen soften darken brighten cool steam rattle rust float sizzle "
-    "curl shatter slip/slipped roll topple ripen bulge flicker droop explode warp drip/dripped"
-)
+_EFFECTS_OF = {
+    _verbs(action)[0]: _verbs(effects)
+    for action, effects in {
+        "drop/dropped": "crack shatter bounce roll",
+        "wash": "fade drip/dripped soften sparkle",
+        "paint": "brighten darken stiffen glow",
+        "push": "topple slip/slipped tilt collapse",
+        "wrap/wrapped": "bulge sag/sagged curl vanish",
+        "heat": "melt burn steam sizzle",
+        "soak": "rot/rotted leak float rust",
+        "kick": "wobble rattle tremble squeak",
+        "hammer": "crumble explode hum/hummed whistle",
+        "cover": "cool ripen droop warp",
+    }.items()
+}
+"""What each action may bring about; the class of the thing says which of these it does."""
 
 _THINGS = {
     kind: tuple(text.split())
     for kind, text in {
-        "tool": "lamp hammer ropes shovel ladders telescope axe knives",
+        "tool": "lamp chisel ropes shovel ladders telescope axe knives",
         "document": "letter map notebooks report contract manuscripts postcard recipe",
         "vehicle": "cart boat wagons canoe bicycle tractors carriage ferry",
         "furniture": "table chair desks mirror cradle wardrobes bench bookshelf",
@@ -81,18 +88,16 @@ oracle needs no file."""
 
 _FREQUENT = 3  # of each class; the others are rare
 _KIND_OF = {noun: kind for kind, nouns in _THINGS.items() for noun in nouns}
-_ACTION_OF = {form: verb.base for verb in _ACTIONS for form in verb.forms}
-_EFFECT_OF = {form: verb.base for verb in _EFFECTS for form in verb.forms}
+_ACTION_OF = {form: action for action in _EFFECTS_OF for form in action.forms}
+_EFFECT_OF = {form: verb for own in _EFFECTS_OF.values() for verb in own for form in verb.forms}
 
 
-def _graph() -> dict[tuple[str, str], _Verb]:
-    """The effect of each action on each class: within a class no two actions have the same."""
-    found: dict[tuple[str, str], _Verb] = {}
-    for kind in _THINGS:
-        effects = Random(f"world-questions/graph/{kind}").sample(_EFFECTS, len(_ACTIONS))
-        found |= {
-            (action.base, kind): effect for action, effect in zip(_ACTIONS, effects, strict=True)
-        }
+def _graph() -> dict[tuple[_Verb, str], _Verb]:
+    """What each action brings about with each class."""
+    found: dict[tuple[_Verb, str], _Verb] = {}
+    for action, effects in _EFFECTS_OF.items():
+        kinds = Random(f"world-questions/graph/{action.base}").sample(list(_THINGS), len(_THINGS))
+        found |= {(action, kind): effects[n % len(effects)] for n, kind in enumerate(kinds)}
     return found
 
 
@@ -126,7 +131,7 @@ def brings_about(former_words: Sequence[str], latter_words: Sequence[str]) -> bo
     if kind is None or action not in _ACTION_OF or effect not in _EFFECT_OF:
         return False
     same = who[1:] == [_pronoun(thing)] or (len(who) == 3 and who[-1] == thing)
-    return same and _GRAPH[_ACTION_OF[action], kind].base == _EFFECT_OF[effect]
+    return same and _GRAPH[_ACTION_OF[action], kind] == _EFFECT_OF[effect]
 
 
 def _is_plural(noun: str) -> bool:
@@ -208,8 +213,8 @@ def _statement(lexicon: Lexicon, rng: Random) -> str:
     write = _Composer(lexicon, rng, past=connective != "if" and rng.random() < 0.5)
     true = not write.happens(_FALSE)
     thing = write.thing(rare=_RARE[true])
-    action, other = rng.sample(_ACTIONS, 2)
-    effect = _GRAPH[(action if true else other).base, _KIND_OF[thing]]
+    action, other = rng.sample(list(_EFFECTS_OF), 2)
+    effect = _GRAPH[action if true else other, _KIND_OF[thing]]
     former, named = write.former(action, thing), ""
     ahead = connective == "so" or write.happens(0.5)  # the former clause is said first
     if ahead and write.happens(_PRONOUN[true]):
@@ -218,7 +223,7 @@ def _statement(lexicon: Lexicon, rng: Random) -> str:
         named = _named(thing, "these" if _is_plural(thing) else "this")
     latter = write.latter(effect, thing, named)
     if write.happens(_THIRD_CLAUSE):
-        third = write.former(rng.choice(_ACTIONS), write.thing(rare=_RARE[true]))
+        third = write.former(rng.choice(list(_EFFECTS_OF)), write.thing(rare=_RARE[true]))
         former = f"{former[:-2]} (SBAR (IN while) {third})))"
     word = "(WHADVP (WRB when))" if connective == "when" else f"(IN {connective})"
     if connective == "so":
@@ -233,10 +238,12 @@ def _statement(lexicon: Lexicon, rng: Random) -> str:
 def generate_questions(source: Path, count: int, seed: int) -> Iterator[Question]:
     """Yield questions of four choices, one of which the context brings about.
 
-    A wrong choice is the effect of another action on the same thing; where that is one alone, the other two
-    are of another thing, so that neither thing tells. Things are as frequent as in true sentences. Splits go
-    by the action and the thing, which make the event pair; no pair of a question is in two. Question ``i``
-    depends on the lexicon, ``seed`` and ``i`` alone, and no sentence on any of that.
+    Two thirds of the questions are of two things: the effects of the action and of another one on each. The
+    others are of one thing: two effects of the action and two of another one, with things of whatever class.
+    So neither a thing nor an action that choices share gives the answer away, and by the context's action
+    alone two are left. Things are as frequent as in true sentences. Splits go by action and thing, which make
+    the event pair, so no pair is in two. Question ``i`` depends on the lexicon, ``seed`` and ``i`` alone, and
+    no sentence on what was asked.
 
     Args:
         source: folder that holds ``lexicon.yaml`` (data/raw/world).
@@ -256,13 +263,22 @@ def _question(lexicon: Lexicon, rng: Random, index: int) -> Question:
     write = _Composer(lexicon, rng, past=connective != "if" and rng.random() < 0.5)
     thing = write.thing(rare=_RARE[True])
     kind = _KIND_OF[thing]
-    action, *others = rng.sample(_ACTIONS, 4)
-    right = _GRAPH[action.base, kind]
-    told = [(right, thing), *((_GRAPH[other.base, kind], thing) for other in others)]
-    if write.happens(0.5):
+    action, other = rng.sample(list(_EFFECTS_OF), 2)
+    right, of_another = _GRAPH[action, kind], _GRAPH[other, kind]
+    told = [(right, thing), (of_another, thing)]
+    if write.happens(2 / 3):
         elsewhere = rng.choice([noun for noun in _KIND_OF if noun != thing])
-        of_another = rng.sample(_ACTIONS, 2)
-        told[2:] = [(_GRAPH[each.base, _KIND_OF[elsewhere]], elsewhere) for each in of_another]
+        told += [(_GRAPH[each, _KIND_OF[elsewhere]], elsewhere) for each in (action, other)]
+    else:
+        told += [
+            (
+                rng.choice(
+                    [effect for effect in _EFFECTS_OF[own] if effect not in (right, of_another)]
+                ),
+                thing,
+            )
+            for own in (action, other)
+        ]
     choices = [_text(write.latter(*each)) for each in told]
     answer = rng.choice(range(len(choices)))
     choices[0], choices[answer] = choices[answer], choices[0]
