@@ -31,6 +31,9 @@ class Band:
             raise ValueError("nothing lies between these bounds")
         return band
 
+    def __str__(self) -> str:
+        return f"between {self.above:.3f} and {self.below:.3f}"
+
     @property
     def bounds(self) -> list[float]:
         """Those there are."""
