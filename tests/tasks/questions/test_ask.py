@@ -235,7 +235,7 @@ def test_pairs_that_leak_are_neither_questions_nor_distractors(tmp_path: Path) -
         tmp_path / "other", [], [question("because we sold the jar", "nobody saw the jar")]
     )
     _, refused = asked(folder, apart=["dev"], corpus=other)
-    assert list(refused.values()) == [COPIED]
+    assert list(refused.values()) == [COPIED] * 8  # of other things: 7 of 9 words
     with pytest.raises(
         InputError, match="no question of split test; held-out splits there are: dev"
     ):
