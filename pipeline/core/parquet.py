@@ -31,6 +31,10 @@ RECORDS = ".units"
 COMPLETIONS = "completions"
 """How the files there begin with what a language model behind an address answered, unit by unit."""
 
+FINGERPRINT = "conjoin.fingerprint"
+"""Key in the footer of a shard: what its run made it of. One that is made of all shards has the manifest's
+SHA-256 there."""
+
 _AT_ONCE = 2**16
 _ROW_GROUP = 4096
 """Rows that are read together: a worker that needs a part of a file reads little more than that."""
@@ -148,6 +152,15 @@ def read_schema(path: Path) -> pa.Schema:
     """
     with opened(path) as file:
         return file.schema_arrow
+
+
+def fingerprint_in(path: Path) -> str | None:
+    """What a run wrote into the footer of a file of its own; None: it is none of a run."""
+    try:
+        found = (read_schema(path).metadata or {}).get(FINGERPRINT.encode())
+    except InputError:
+        return None
+    return None if found is None else str(found.decode(errors="replace"))
 
 
 def row_count(path: Path) -> int:

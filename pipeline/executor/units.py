@@ -28,7 +28,14 @@ from pipeline.core.files import (
     write_json,
 )
 from pipeline.core.fingerprint import Fingerprint, Output, State
-from pipeline.core.parquet import COMPLETIONS, MANIFEST, RECORDS, opened, write_rows
+from pipeline.core.parquet import (
+    COMPLETIONS,
+    FINGERPRINT,
+    MANIFEST,
+    RECORDS,
+    fingerprint_in,
+    write_rows,
+)
 from pipeline.core.tally import Tally
 
 
@@ -71,8 +78,6 @@ class UnitFacts(TypedDict):
     notes: dict[str, Count]
 
 
-_FINGERPRINT = "conjoin.fingerprint"
-
 _UNIT = r"-\d{5,}-of-\d{5,}\.parquet"
 
 
@@ -103,22 +108,6 @@ def written_units(folder: Path, kinds: Iterable[str]) -> set[str]:
             if path.name not in found and fingerprint_in(path):
                 found.add(path.name)
     return found
-
-
-def fingerprint_in(path: Path) -> str | None:
-    """What a run wrote into the footer of a Parquet file of its own; None: it is none of a run."""
-    try:
-        with opened(path) as file:
-            found = (file.schema_arrow.metadata or {}).get(_FINGERPRINT.encode())
-    except InputError:
-        return None
-    return None if found is None else str(found.decode(errors="replace"))
-
-
-def goes_with_manifest(path: Path) -> bool:
-    """Whether a file is what ``UnitFolder.write_whole`` made of the units that stand beside it."""
-    manifest = path.parent / MANIFEST
-    return manifest.is_file() and fingerprint_in(path) == sha256_of(manifest)
 
 
 def read_or_nothing(path: Path) -> Mapping[str, Any]:
@@ -184,7 +173,7 @@ class UnitFolder:
         files = {}
         for kind, schema in self.schemas.items():
             path = self.path(kind, index)
-            count = write_rows(path, schema, rows[kind], {_FINGERPRINT: self.fingerprint.digest})
+            count = write_rows(path, schema, rows[kind], {FINGERPRINT: self.fingerprint.digest})
             files[path.name] = FileFacts.of(path, count)
         facts: UnitFacts = {"tally": tally.to_dict(), "notes": dict(notes or {})}
         self._output(index).finish(files, facts)
@@ -280,7 +269,7 @@ class UnitFolder:
         """
         path = self.folder / name
         sweep(path)
-        write_rows(path, schema, rows, {_FINGERPRINT: sha256_of(self.folder / MANIFEST)})
+        write_rows(path, schema, rows, {FINGERPRINT: sha256_of(self.folder / MANIFEST)})
 
     def _facts(self, index: int) -> Mapping[str, Any]:
         facts = self._output(index).require().facts

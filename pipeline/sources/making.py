@@ -23,7 +23,7 @@ from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
 from pipeline.core.files import digest_of, resolved, sweep
 from pipeline.core.fingerprint import Fingerprint, versions_of
-from pipeline.core.parquet import COMPLETIONS, MANIFEST, RECORDS
+from pipeline.core.parquet import COMPLETIONS, MANIFEST, RECORDS, fingerprint_in
 from pipeline.core.settings import SourceSettings
 from pipeline.core.tally import Tally
 from pipeline.corpus.card import CARD, is_card, write_card
@@ -32,7 +32,6 @@ from pipeline.executor import launch
 from pipeline.executor.run import Make, OnBatch, RunReport, run_units
 from pipeline.executor.units import (
     UnitFolder,
-    fingerprint_in,
     patterns_of,
     read_or_nothing,
     written_units,
