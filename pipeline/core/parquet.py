@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pipeline.core.errors import InputError
-from pipeline.core.files import atomic, require_regular, sha256_of
+from pipeline.core.files import atomic, require_regular
 from pipeline.core.types import COLUMNS
 
 MANIFEST = "manifest.json"
@@ -32,7 +32,8 @@ COMPLETIONS = "completions"
 """How the files there begin with what a language model behind an address answered, unit by unit."""
 
 FINGERPRINT = "conjoin.fingerprint"
-"""Key of a file's footer with what a run made it of."""
+"""Key in the footer of a shard: what its run made it of. One that is made of all shards has the manifest's
+SHA-256 there."""
 
 _AT_ONCE = 2**16
 _ROW_GROUP = 4096
@@ -153,6 +154,15 @@ def read_schema(path: Path) -> pa.Schema:
         return file.schema_arrow
 
 
+def fingerprint_in(path: Path) -> str | None:
+    """What a run wrote into the footer of a file of its own; None: it is none of a run."""
+    try:
+        found = (read_schema(path).metadata or {}).get(FINGERPRINT.encode())
+    except InputError:
+        return None
+    return None if found is None else str(found.decode(errors="replace"))
+
+
 def row_count(path: Path) -> int:
     """How many rows the footer of a Parquet file says it has.
 
@@ -161,22 +171,6 @@ def row_count(path: Path) -> int:
     """
     with opened(path) as file:
         return int(file.metadata.num_rows)
-
-
-def fingerprint_in(path: Path) -> str | None:
-    """What a run wrote into the footer of a Parquet file of its own; None: it is none of a run."""
-    try:
-        with opened(path) as file:
-            found = (file.schema_arrow.metadata or {}).get(FINGERPRINT.encode())
-    except InputError:
-        return None
-    return None if found is None else str(found.decode(errors="replace"))
-
-
-def goes_with_manifest(path: Path) -> bool:
-    """Whether a file is what ``UnitFolder.write_whole`` made of the units that stand beside it."""
-    manifest = path.parent / MANIFEST
-    return manifest.is_file() and fingerprint_in(path) == sha256_of(manifest)
 
 
 def _groups(metadata: pq.FileMetaData, wanted: range) -> tuple[int, list[int]]:

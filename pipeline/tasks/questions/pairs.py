@@ -9,7 +9,7 @@ from pipeline.core.cards.candidates import CandidatesManifest
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
 from pipeline.core.files import digest_of, sha256_of
-from pipeline.core.parquet import MANIFEST, goes_with_manifest, read_rows
+from pipeline.core.parquet import MANIFEST, fingerprint_in, read_rows
 from pipeline.core.questions import CORE_PAIRS, CORE_PAIRS_FILE, EVENT_PAIRS
 from pipeline.tasks.questions.events import Argument, Event
 
@@ -104,7 +104,7 @@ def read_core_pairs(folder: Path) -> list[CorePair]:
     """
     _manifest(folder)
     path = folder / CORE_PAIRS_FILE
-    if not goes_with_manifest(path):
+    if fingerprint_in(path) != sha256_of(folder / MANIFEST):
         what = "missing, or of other pairs than those beside it"
         raise InputError(what, path=path, remedy=f"{_AGAIN} again")
     return [CorePair(**row) for row in read_rows(path, CORE_PAIRS)]
