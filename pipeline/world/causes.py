@@ -45,7 +45,7 @@ _TOGETHER = 20  # pairs of a split in a document, or so
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class WorldEvent:
     """What somebody does, with what goes with it; ``X`` is the thing.
 
     Attributes:
@@ -78,62 +78,62 @@ class Event:
 
 
 _EVENTS = (
-    Event(
+    WorldEvent(
         "container", "dropped the X", ("the X broke", "pieces of the X lay around"),
         ("the X stayed whole", "no piece of the X came off"), "bent down for the X",
         "let the X slip from both hands", "held on to the X",
     ),
-    Event(
+    WorldEvent(
         "plant", "watered the X", ("the X grew tall", "new leaves came out on the X"),
         ("the X dried up", "no leaf came out on the X"), "put the can beside the X",
         "poured a whole can over the X", "left the X dry",
     ),
-    Event(
+    WorldEvent(
         "food", "burnt the X", ("nobody ate the X", "the X went to the pigs"),
         ("everybody ate the X", "the X was praised"), "opened a window and took the X out",
         "kept the X over the flames for hours", "cooked the X well",
     ),
-    Event(
+    WorldEvent(
         "tool", "sharpened the X", ("the X cut well", "the work with the X went fast"),
         ("the X cut badly", "the work with the X went slowly"), "hung the X on the wall",
         "ground the X on a wet stone", "left the X blunt",
     ),
-    Event(
+    WorldEvent(
         "vehicle", "repaired the X", ("the X ran again", "people rode in the X"),
         ("the X stood still", "nobody rode in the X"), "drove the X out of the yard",
         "put a new axle under the X", "gave the X up",
     ),
-    Event(
+    WorldEvent(
         "document", "lost the X", ("nobody read the X", "the words of the X were forgotten"),
         ("everybody knew the X", "the words of the X were repeated"), "looked for the X everywhere",
         "left the X on a train", "kept the X in a drawer",
     ),
-    Event(
+    WorldEvent(
         "clothing", "washed the X", ("the X became clean", "the spots on the X went away"),
         ("the X remained dirty", "the spots on the X were still there"), "dried the X in the sun",
         "rubbed the X with soap", "wore the X dirty",
     ),
-    Event(
+    WorldEvent(
         "instrument", "tuned the X", ("the X sounded pure", "all enjoyed the X"),
         ("the X sounded false", "all complained of the X"), "played a song on the X",
         "turned the pegs of the X", "left the X out of tune",
     ),
-    Event(
+    WorldEvent(
         "furniture", "painted the X", ("the X looked new", "a buyer came for the X"),
         ("the X looked old", "no buyer came for the X"), "waited until the X was dry",
         "gave the X two coats of blue", "left the X bare",
     ),
-    Event(
+    WorldEvent(
         "building", "heated the X", ("the X became warm", "the guests in the X took off their coats"),
         ("the X remained cold", "the guests in the X kept their coats on"), "closed the door of the X",
         "lit all stoves of the X", "let the X cool down",
     ),
-    Event(
+    WorldEvent(
         "animal", "trained the X", ("the X obeyed", "the X came when called"),
         ("the X ran away", "the X never listened"), "rewarded the X",
         "practised with the X at dawn", "let the X do as it pleased",
     ),
-    Event(
+    WorldEvent(
         "room", "swept the X", ("the floor of the X shone", "the dust in the X was gone"),
         ("the floor of the X was grey", "the dust in the X was back at once"),
         "emptied the bin outside the X", "took a broom to the corners of the X", "left the X dusty",
@@ -202,7 +202,7 @@ class PairComposer:
         text = self._rng.choice(event.second(sense))
         return text.replace("X", first["X"]).replace("WHO", self._somebody())
 
-    def _event(self, event: Event) -> str:
+    def _event(self, event: WorldEvent) -> str:
         thing = self._rng.choice(self._lexicon.nouns[event.things]).lemma
         return f"{self._somebody()} {event.does}".replace("X", thing)
 

@@ -142,7 +142,7 @@ def _pronoun(noun: str) -> str:
     return "they" if _is_plural(noun) else "it"
 
 
-class _Composer:
+class _ClauseComposer:
     """Writes clauses as trees.
 
     Args:
@@ -210,7 +210,7 @@ def generate_text(source: Path, count: int, seed: int, first: int = 0) -> Iterat
 def _statement(lexicon: Lexicon, rng: Random) -> str:
     """The tree of a sentence that says what brought something about."""
     connective = rng.choices(list(_CONNECTIVES), list(_CONNECTIVES.values()))[0]
-    write = _Composer(lexicon, rng, past=connective != "if" and rng.random() < 0.5)
+    write = _ClauseComposer(lexicon, rng, past=connective != "if" and rng.random() < 0.5)
     true = not write.happens(_FALSE)
     thing = write.thing(rare=_RARE[true])
     action, other = rng.sample(list(_EFFECTS_OF), 2)
@@ -260,7 +260,7 @@ def generate_questions(source: Path, count: int, seed: int) -> Iterator[Question
 
 def _question(lexicon: Lexicon, rng: Random, index: int) -> Question:
     connective = rng.choices(list(_ASKED), list(_ASKED.values()))[0]
-    write = _Composer(lexicon, rng, past=connective != "if" and rng.random() < 0.5)
+    write = _ClauseComposer(lexicon, rng, past=connective != "if" and rng.random() < 0.5)
     thing = write.thing(rare=_RARE[True])
     kind = _KIND_OF[thing]
     action, other = rng.sample(list(_EFFECTS_OF), 2)

@@ -66,7 +66,7 @@ def read_kuci(
     return _read(source, tally, _kuci, license_, allowance, strict=strict)
 
 
-class _Line:
+class _QuestionLine:
     """An object of JSON on a line of a file.
 
     Raises:
@@ -110,7 +110,7 @@ class _Line:
         return self._fields[name]
 
 
-def _ecare(line: _Line, split: str, license_: str) -> Question:
+def _ecare(line: _QuestionLine, split: str, license_: str) -> Question:
     asks = line.text("ask-for")
     if asks not in (CAUSE, EFFECT):
         raise line.fault(f"ask-for is cause or effect, was {asks[:40]!r}")
@@ -123,7 +123,7 @@ def _ecare(line: _Line, split: str, license_: str) -> Question:
     )  # fmt: skip
 
 
-def _kuci(line: _Line, split: str, license_: str) -> Question:
+def _kuci(line: _QuestionLine, split: str, license_: str) -> Question:
     context, label = line.text("context"), line.text("label").lower()
     return Question(
         question_id=f"kuci/{split}-{line.text('id')}", doc_id=of_context(context), split=split,
@@ -137,7 +137,7 @@ def _kuci(line: _Line, split: str, license_: str) -> Question:
 def _read(
     source: Path,
     tally: Tally,
-    made: Callable[[_Line, str, str], Question],
+    made: Callable[[_QuestionLine, str, str], Question],
     license_: str,
     allowance: UnpackingAllowance,
     *,
@@ -148,7 +148,7 @@ def _read(
         for number, text in enumerate(read_whole(path, allowance).split("\n"), 1):
             if not text.strip():
                 continue
-            line = _Line(text, path, number)
+            line = _QuestionLine(text, path, number)
             question = made(line, split, license_)
             own = question.question_id.partition("/")[2]
             if not own:

@@ -35,7 +35,7 @@ _ELLIPTIC = frozenset({"do", "want", "like", "wish"})
 
 
 @dataclass(frozen=True, slots=True)
-class Argument:
+class EventArgument:
     """A word in a role: ``subject``, ``object``, ``indirect``, ``complement``, a preposition, or ``to``."""
 
     role: str
@@ -57,7 +57,7 @@ class Event:
     predicate: str
     negated: bool
     passive: bool
-    arguments: tuple[Argument, ...]
+    arguments: tuple[EventArgument, ...]
 
 
 def event_text(event: Event) -> str:
@@ -153,21 +153,23 @@ def _is_infinitive(node: Tree) -> bool:
     )
 
 
-def _of_clause(before: Sequence[Tree]) -> Iterator[Argument]:
+def _of_clause(before: Sequence[Tree]) -> Iterator[EventArgument]:
     """The arguments that stand before the verb phrase: prepositional ones, and the last noun phrase."""
     yield from _prepositional(before)
     subjects = [child for child in before if base_label(child.label()) == "NP"]
     if subjects:
-        yield Argument(SUBJECT, head_of(subjects[-1]))
+        yield EventArgument(SUBJECT, head_of(subjects[-1]))
 
 
-def _state(negated: bool, before: list[Argument], rest: Sequence[Tree]) -> Event | None:
+def _state(negated: bool, before: list[EventArgument], rest: Sequence[Tree]) -> Event | None:
     """What a form of *be* says: that something is so, or one, or is there; None: no more than *it is*."""
     found = [*before, *_prepositional(rest)]
     for child in rest:
         label = base_label(child.label())
-        if label == "NP" and Argument(SUBJECT, "there") in before:
-            there = [Argument(SUBJECT, head_of(child)) if a.head == "there" else a for a in found]
+        if label == "NP" and EventArgument(SUBJECT, "there") in before:
+            there = [
+                EventArgument(SUBJECT, head_of(child)) if a.head == "there" else a for a in found
+            ]
             return Event("be", negated, False, tuple(there))
         if label in {"ADJP", "NP"} or label.startswith("JJ"):
             inside = _prepositional(child) if label == "ADJP" else ()
@@ -175,21 +177,25 @@ def _state(negated: bool, before: list[Argument], rest: Sequence[Tree]) -> Event
     return Event("be", negated, False, tuple(found)) if len(found) > 1 else None
 
 
-def _arguments(rest: Sequence[Tree]) -> Iterator[Argument]:
+def _arguments(rest: Sequence[Tree]) -> Iterator[EventArgument]:
     """The arguments behind a verb other than *be*."""
     nouns = [child for child in rest if base_label(child.label()) == "NP"]
     if len(nouns) > 1 and head_of(nouns[-1]).lower() in _TIMES:
         nouns.pop()
     roles = ["indirect", OBJECT] if len(nouns) > 1 else [OBJECT]
-    yield from (Argument(role, head_of(noun)) for role, noun in zip(roles, nouns, strict=False))
-    yield from (Argument("complement", head_of(c)) for c in rest if base_label(c.label()) == "ADJP")
+    yield from (
+        EventArgument(role, head_of(noun)) for role, noun in zip(roles, nouns, strict=False)
+    )
+    yield from (
+        EventArgument("complement", head_of(c)) for c in rest if base_label(c.label()) == "ADJP"
+    )
     for child in rest:
         if _is_infinitive(child) and (chain := _verbs(child[0])):
-            yield Argument("to", chain[0][-1][0])
+            yield EventArgument("to", chain[0][-1][0])
     yield from _prepositional(rest)
 
 
-def _prepositional(nodes: Sequence[Tree]) -> Iterator[Argument]:
+def _prepositional(nodes: Sequence[Tree]) -> Iterator[EventArgument]:
     for node in nodes:
         if base_label(node.label()) != "PP":
             continue
@@ -197,7 +203,7 @@ def _prepositional(nodes: Sequence[Tree]) -> Iterator[Argument]:
         for part in node.subtrees(lambda each: is_tag(each) or base_label(each.label()) == "NP"):
             if base_label(part.label()) == "NP":
                 if before:
-                    yield Argument(" ".join(before), head_of(part))
+                    yield EventArgument(" ".join(before), head_of(part))
                 break
             if part.label() not in {"IN", "TO", "RP"}:
                 break

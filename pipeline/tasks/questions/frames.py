@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from pipeline.tasks.questions.events import OBJECT, SUBJECT, Argument, Event, event_text
+from pipeline.tasks.questions.events import OBJECT, SUBJECT, Event, EventArgument, event_text
 
 _THIRD = frozenset(
     {"it", "they", "them", "he", "him", "she", "her", "itself", "themselves", "himself", "herself"}
@@ -74,14 +74,14 @@ class Frames:
             fillers = frame.get(argument.role, frozenset())
             if argument.head in _THIRD and (word := _first(heads, fillers)):
                 known = list(event.arguments)
-                known[place] = Argument(argument.role, word)
+                known[place] = EventArgument(argument.role, word)
                 return self.core_of(replace(event, arguments=tuple(known))), word
         if core := self.core_of(event):
             return core, None
         there = {argument.role for argument in event.arguments}
         for role, fillers in frame.items():
             if role not in there and (word := _first(heads, fillers)):
-                more = (*event.arguments, Argument(role, word))
+                more = (*event.arguments, EventArgument(role, word))
                 return self.core_of(replace(event, arguments=more)), word
         return None, None
 
@@ -94,7 +94,9 @@ def deep(event: Event) -> Event:
     """The event in the active voice: of a passive one the subject is the object."""
     if not event.passive:
         return event
-    known = tuple(Argument(OBJECT, a.head) if a.role == SUBJECT else a for a in event.arguments)
+    known = tuple(
+        EventArgument(OBJECT, a.head) if a.role == SUBJECT else a for a in event.arguments
+    )
     return replace(event, passive=False, arguments=known)
 
 

@@ -11,7 +11,7 @@ from pipeline.core.errors import InputError
 from pipeline.core.files import digest_of, sha256_of
 from pipeline.core.parquet import MANIFEST, fingerprint_in, read_rows
 from pipeline.core.questions import CORE_PAIRS, CORE_PAIRS_FILE, EVENT_PAIRS
-from pipeline.tasks.questions.events import Argument, Event
+from pipeline.tasks.questions.events import Event, EventArgument
 
 PAIRS = "pairs"
 """How the files of event pairs begin."""
@@ -92,7 +92,7 @@ def _manifest(folder: Path) -> CandidatesManifest:
 
 
 def _event(row: Mapping[str, Any]) -> Event:
-    arguments = tuple(Argument(**each) for each in row["arguments"])
+    arguments = tuple(EventArgument(**each) for each in row["arguments"])
     return Event(row["predicate"], row["negated"], row["passive"], arguments)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from pipeline.tasks.questions.ask import distractors
 from pipeline.tasks.questions.ask.bands import Band
-from pipeline.tasks.questions.ask.distractors import LEFT, REUSABLE, Bands, Pool, choose
+from pipeline.tasks.questions.ask.distractors import LEFT, REUSABLE, Bands, DistractorPool, choose
 
 ANY = Band.read("-")
 
@@ -16,7 +16,7 @@ ANY = Band.read("-")
 def pool(
     answers: Sequence[float], contexts: Sequence[float] | None = None, lengths: Sequence[int] | None = None,
     texts: Sequence[int] | None = None, events: Sequence[int] | None = None,
-) -> Pool:  # fmt: skip
+) -> DistractorPool:  # fmt: skip
     """Pairs with these cosines to the first one, whose vector is (1, 0)."""
     count = len(answers)
 
@@ -24,24 +24,24 @@ def pool(
         one = np.array(cosines, dtype=np.float32)
         return np.stack([one, np.sqrt(1 - one * one)], axis=1)
 
-    return Pool(
+    return DistractorPool(
         [f"p{number}" for number in range(count)], vectors(contexts or [1.0] * count), vectors(answers),
         np.array(lengths or [4] * count), np.array(texts or range(count)), np.array(events or range(count)),
     )  # fmt: skip
 
 
-def random_pool(count: int, seed: int = 0) -> Pool:
+def random_pool(count: int, seed: int = 0) -> DistractorPool:
     draw = np.random.default_rng(seed)
 
     def vectors() -> np.ndarray:
         found = draw.normal(size=(count, 3)).astype(np.float32)
         return found / np.linalg.norm(found, axis=1, keepdims=True)
 
-    return Pool([f"p{n}" for n in range(count)], vectors(), vectors(), draw.integers(2, 9, count),
+    return DistractorPool([f"p{n}" for n in range(count)], vectors(), vectors(), draw.integers(2, 9, count),
                 draw.integers(0, count // 2, count), draw.integers(0, count, count))  # fmt: skip
 
 
-def of_first(given: Pool, bands: Bands, reuse: int | None = None) -> set[int] | None:
+def of_first(given: DistractorPool, bands: Bands, reuse: int | None = None) -> set[int] | None:
     found = choose(given, bands, reuse=reuse, seed=0)[0][0]
     return None if found is None else set(found.distractors)
 

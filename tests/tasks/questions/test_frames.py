@@ -1,11 +1,11 @@
 """Case frames: which arguments a predicate usually has, and so which events are core events."""
 
-from pipeline.tasks.questions.events import Argument, Event
+from pipeline.tasks.questions.events import Event, EventArgument
 from pipeline.tasks.questions.frames import case_frames, covering
 
 
 def event(predicate: str, passive: bool = False, negated: bool = False, **roles: str) -> Event:
-    found = tuple(Argument(role.rstrip("_"), head) for role, head in roles.items())
+    found = tuple(EventArgument(role.rstrip("_"), head) for role, head in roles.items())
     return Event(predicate, negated, passive, found)
 
 

@@ -17,7 +17,7 @@ from pipeline.core.errors import InputError, ModelError
 from pipeline.core.files import write_json
 from pipeline.core.questions import CORE_PAIRS_FILE
 from pipeline.parsing.parser import Parser
-from pipeline.tasks.questions.events import Argument, Event
+from pipeline.tasks.questions.events import Event, EventArgument
 from pipeline.tasks.questions.pair import clauses, joined
 from pipeline.tasks.questions.pair.basic import FREQUENT, NO_FORMER, NO_LATTER, TWICE, core_pairs
 from pipeline.tasks.questions.pair.settings import PairSettings
@@ -65,7 +65,10 @@ def test_training_sentences_become_pairs(corpus: Path, capsys: pytest.CaptureFix
         ("the", "baker", "dropped", "the", "jar"),
         ("it", "broke"),
     )
-    assert first.former_event.arguments == (Argument("subject", "baker"), Argument("object", "jar"))
+    assert first.former_event.arguments == (
+        EventArgument("subject", "baker"),
+        EventArgument("object", "jar"),
+    )
     assert (first.connective, first.license) == ("so", "CC0-1.0")
     refused = [r for p in sorted(out.glob("rejects-*")) for r in pq.read_table(p).to_pylist()]
     assert refused == [{"sentence_id": "c/6", "connective": "so", "reason": clauses.DEMONSTRATIVE}]
@@ -128,7 +131,7 @@ def test_a_parser_makes_the_same_pairs(corpus: Path, parsed: Path, tmp_path: Pat
         settings(caused.corpus_of(tmp_path / "long", [long]), parser=str(tmp_path / "bank"))
     )
     (row,), _ = source.prepare(torch.device("cpu"))(source.items(0)[0], lambda *_: None)
-    assert row == joined.Refused("c/0", "if", clauses.TOO_LONG)
+    assert row == joined.RefusedSentence("c/0", "if", clauses.TOO_LONG)
 
 
 def test_a_run_goes_on_where_it_was_stopped(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -275,7 +278,7 @@ def pair(number: int, former: Event, latter: Event) -> EventPair:
 
 
 def one(predicate: str, head: str) -> Event:
-    return Event(predicate, False, False, (Argument("object", head),))
+    return Event(predicate, False, False, (EventArgument("object", head),))
 
 
 def test_trivial_and_repeated_pairs_are_left_out() -> None:

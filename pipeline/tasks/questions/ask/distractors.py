@@ -22,7 +22,7 @@ _PROBES = 100_000  # random pairs of clauses whose cosines are observed
 
 
 @dataclass(frozen=True, slots=True)
-class Pool:
+class DistractorPool:
     """Pairs that may be questions, and distractors of each other.
 
     Attributes:
@@ -44,9 +44,9 @@ class Pool:
     def __len__(self) -> int:
         return len(self.ids)
 
-    def ordered(self, order: NDArray[np.int64]) -> "Pool":
+    def ordered(self, order: NDArray[np.int64]) -> "DistractorPool":
         """The same pairs in another order."""
-        return Pool(
+        return DistractorPool(
             [self.ids[place] for place in order], self.contexts[order], self.answers[order],
             self.lengths[order], self.texts[order], self.events[order],
         )  # fmt: skip
@@ -66,7 +66,7 @@ class Bands:
     context: Band
     length: Band
 
-    def as_quantiles(self, pool: Pool, seed: int) -> "Bands":
+    def as_quantiles(self, pool: DistractorPool, seed: int) -> "Bands":
         """Bands of cosines, of those that have shares of the cosines of random pairs as their bounds.
 
         Args:
@@ -104,7 +104,7 @@ REUSABLE = "left of these that were not reused too often"
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class Distractors:
     """The distractors of a pair, as places in the pool, and the place of the answer among all choices."""
 
     distractors: tuple[int, ...]
@@ -112,8 +112,8 @@ class Choice:
 
 
 def choose(
-    pool: Pool, bands: Bands, *, reuse: int | None, seed: int
-) -> tuple[list[Choice | None], Counter[str]]:
+    pool: DistractorPool, bands: Bands, *, reuse: int | None, seed: int
+) -> tuple[list[Distractors | None], Counter[str]]:
     """Distractors for every pair; a pure function of the arguments.
 
     Args:
@@ -132,7 +132,7 @@ def choose(
     shuffled = pool.ordered(np.concatenate([order, order[:_BLOCK]]))
     used = np.zeros(int(pool.texts.max(initial=-1)) + 1, dtype=np.int64)
     counts = Counter(dict.fromkeys(LEFT if reuse is None else (*LEFT, REUSABLE), 0))
-    found: list[Choice | None] = [None] * len(pool)
+    found: list[Distractors | None] = [None] * len(pool)
     for own, place in enumerate(order.tolist()):
         random = Random(f"{seed}/{shuffled.ids[own]}")
         chosen: dict[int, int] = {}  # by text, of which no two are to be the same
@@ -155,7 +155,7 @@ def choose(
         if len(chosen) == DISTRACTORS:
             used[list(chosen)] += 1
             distractors = tuple(int(order[at % len(pool)]) for at in chosen.values())
-            found[place] = Choice(distractors, random.randrange(DISTRACTORS + 1))
+            found[place] = Distractors(distractors, random.randrange(DISTRACTORS + 1))
     return found, counts
 
 
@@ -167,7 +167,7 @@ def _blocks(begin: int, count: int) -> Iterator[slice]:
 
 
 def _narrowed(
-    pool: Pool, own: int, places: NDArray[np.int64], bands: Bands
+    pool: DistractorPool, own: int, places: NDArray[np.int64], bands: Bands
 ) -> Iterator[tuple[str, NDArray[np.int64]]]:
     """What is left of some pairs by each condition after the other, as ``LEFT`` names them."""
     yield LEFT[0], places

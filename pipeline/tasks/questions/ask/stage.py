@@ -37,7 +37,7 @@ from pipeline.executor.run import OnBatch
 from pipeline.models.sampling import uniform
 from pipeline.sources.making import RowMaking, make_candidates
 from pipeline.tasks.questions.ask.bands import Band
-from pipeline.tasks.questions.ask.distractors import Bands, Pool, choose
+from pipeline.tasks.questions.ask.distractors import Bands, DistractorPool, choose
 from pipeline.tasks.questions.ask.settings import AskSettings
 from pipeline.tasks.questions.ask.wording import Wording
 from pipeline.tasks.questions.leakage import HeldOutQuestions
@@ -207,7 +207,7 @@ class AskedQuestions:
                 questions[place] = replace(question, reason=NO_VECTOR)
             elif question.reason is None:
                 places.append(place)
-        pool = Pool(
+        pool = DistractorPool(
             [questions[place].pair.pair_id for place in places],
             _stacked([contexts[place] for place in places]),
             _stacked([answers[place] for place in places]),

@@ -83,7 +83,7 @@ class JoinedClauses:
     latter_event: Event
 
 
-class _RefusedError(Exception):
+class _NoPairError(Exception):
     """Why a sentence gives no pair."""
 
 
@@ -97,7 +97,7 @@ def joined_clauses(tree: Tree | None) -> JoinedClauses | str:
         top = _statement(tree.copy(deep=True))
         connective, former, latter = _coordinated(top) or _subordinate(top)
         (words1, event1), (words2, event2) = _side(former), _side(latter)
-    except _RefusedError as refused:
+    except _NoPairError as refused:
         return str(refused)
     return JoinedClauses(connective, words1, words2, event1, event2)
 
@@ -108,7 +108,7 @@ def _statement(tree: Tree) -> Tree:
     while len(top) == 1 and not is_tag(top) and base_label(top.label()) != "S":
         top = top[0]
     if base_label(top.label()) != "S" or is_tag(top) or top.leaves()[-1] == "?":
-        raise _RefusedError(NO_STATEMENT)
+        raise _NoPairError(NO_STATEMENT)
     _open(top)
     return top
 
@@ -167,7 +167,7 @@ def _coordinated(top: Tree) -> _Found | None:
         del latter[0]
     if len(said) != 1 or not said <= _RESULTS or base_label(latter.label()) != "S":
         clauses = sum(base_label(each.label()) in _CLAUSES for each in parts)
-        raise _RefusedError(MORE if clauses > 2 else NOT_JOINED)
+        raise _NoPairError(MORE if clauses > 2 else NOT_JOINED)
     return said.pop(), former, latter
 
 
@@ -175,7 +175,7 @@ def _subordinate(top: Tree) -> _Found:
     """A clause, and one that a connective makes a part of it, at its beginning or end."""
     places = _subordinates(top)
     if len(places) != 1:
-        raise _RefusedError(MORE if places else NOT_JOINED)
+        raise _NoPairError(MORE if places else NOT_JOINED)
     parent, place = places[0]
     part = parent[place]
     *before, clause = part
@@ -186,18 +186,18 @@ def _subordinate(top: Tree) -> _Found:
     within = sum(one != other for one, other in pairwise(order)) != 1
     # A since at the end mostly says since when; and what a so at the beginning follows from was said before.
     if within or (connective == "since" if last else result):
-        raise _RefusedError(NOT_JOINED)
+        raise _NoPairError(NOT_JOINED)
     if len(before) > 1 or (result and _is_purpose(clause)):
-        raise _RefusedError(MODIFIED)
+        raise _NoPairError(MODIFIED)
     if base_label(clause.label()) != "S":
-        raise _RefusedError(NO_EVENT)
+        raise _NoPairError(NO_EVENT)
     if last and place and _is_object(parent[place - 1], connective):
-        raise _RefusedError(OBJECT_CLAUSE)
+        raise _NoPairError(OBJECT_CLAUSE)
     del parent[place]
     _open(top)
     main = top[0] if len(top) == 1 and base_label(top[0].label()) == "S" else top
     if connective == "since" and _is_perfect(main):
-        raise _RefusedError(TEMPORAL)
+        raise _NoPairError(TEMPORAL)
     return (connective, main, clause) if result else (connective, clause, main)
 
 
@@ -245,10 +245,10 @@ def _side(clause: Tree) -> tuple[tuple[str, ...], Event]:
         words.pop()
     for reason, holds in _REASONS:
         if holds(clause):
-            raise _RefusedError(reason)
+            raise _NoPairError(reason)
     event = event_of(clause)
     if event is None or all(each.role != SUBJECT for each in event.arguments):
-        raise _RefusedError(NO_EVENT)
+        raise _NoPairError(NO_EVENT)
     return tuple(words), event
 
 

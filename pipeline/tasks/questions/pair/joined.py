@@ -40,7 +40,7 @@ _MOST_WORDS = 2 * LONGEST + 8
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusedSentence:
     """A sentence that gives no pair."""
 
     sentence_id: str
@@ -119,15 +119,17 @@ class JoinedClausesSource:
 
     def prepare(
         self, device: torch.device
-    ) -> Callable[[Sequence[Sentence], OnBatch], tuple[list[EventPair | Refused], dict[str, int]]]:
+    ) -> Callable[
+        [Sequence[Sentence], OnBatch], tuple[list[EventPair | RefusedSentence], dict[str, int]]
+    ]:
         """Load the parser; returns what makes the rows of sentences."""
         del device  # stanza has its own ways
         parser = load_parser(self._parser) if self._parser else None
 
         def make(
             items: Sequence[Sentence], on_batch: OnBatch
-        ) -> tuple[list[EventPair | Refused], dict[str, int]]:
-            rows: list[EventPair | Refused] = []
+        ) -> tuple[list[EventPair | RefusedSentence], dict[str, int]]:
+            rows: list[EventPair | RefusedSentence] = []
             for start in range(0, len(items), self.at_once):
                 part = items[start : start + self.at_once]
                 rows += map(_row, part, _trees(part, parser))
@@ -136,11 +138,13 @@ class JoinedClausesSource:
 
         return make
 
-    def tables(self, rows: Sequence[EventPair | Refused]) -> dict[str, list[dict[str, Any]]]:
+    def tables(
+        self, rows: Sequence[EventPair | RefusedSentence]
+    ) -> dict[str, list[dict[str, Any]]]:
         """The rows of each kind of file."""
         return {
             PAIRS: [asdict(row) for row in rows if isinstance(row, EventPair)],
-            "rejects": [asdict(row) for row in rows if isinstance(row, Refused)],
+            "rejects": [asdict(row) for row in rows if isinstance(row, RefusedSentence)],
         }
 
 
@@ -177,11 +181,11 @@ def _trees(sentences: Sequence[Sentence], parser: Parser | None) -> list[Tree | 
     return [next(found) if _is_short(each) else None for each in sentences]
 
 
-def _row(sentence: Sentence, tree: Tree | None) -> EventPair | Refused:
+def _row(sentence: Sentence, tree: Tree | None) -> EventPair | RefusedSentence:
     connective = first_connective(sentence.words) or ""
     found: JoinedClauses | str = joined_clauses(tree) if _is_short(sentence) else TOO_LONG
     if isinstance(found, str):
-        return Refused(sentence.sentence_id, connective, found)
+        return RefusedSentence(sentence.sentence_id, connective, found)
     return EventPair(
         pair_id=event_pair_id(sentence.sentence_id, found.former, found.latter, found.connective),
         sentence_id=sentence.sentence_id,

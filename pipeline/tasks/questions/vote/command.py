@@ -14,9 +14,9 @@ from pipeline.corpus.handing_on import for_own_use, require_permission
 from pipeline.tasks.questions.pairs import EventPair, read_core_pairs, read_event_pairs
 from pipeline.tasks.questions.vote.settings import VoteSettings
 from pipeline.tasks.questions.vote.sheets import (
-    Asked,
-    Plan,
+    AskedPair,
     Sheet,
+    SheetPlan,
     read_checks,
     read_sheet,
     sheet_text,
@@ -37,7 +37,7 @@ def run(settings: VoteSettings) -> None:
     """
     cores = {each.pair_id for each in read_core_pairs(settings.pairs)}
     pairs = [pair for pair in read_event_pairs(settings.pairs) if pair.pair_id in cores]
-    asked = [Asked(_text(pair.former), _text(pair.latter), pair.pair_id) for pair in pairs]
+    asked = [AskedPair(_text(pair.former), _text(pair.latter), pair.pair_id) for pair in pairs]
     if not asked:
         raise InputError("no pair is basic, so there is none to vote on", path=settings.pairs)
     checks = read_checks(settings.checks) if settings.checks else _known_to_the_world(pairs)
@@ -68,7 +68,7 @@ def _text(words: Sequence[str]) -> str:
     return join_words(words).text
 
 
-def _plan(settings: VoteSettings, checks: Sequence[Asked]) -> Plan:
+def _plan(settings: VoteSettings, checks: Sequence[AskedPair]) -> SheetPlan:
     """How the pairs come onto sheets.
 
     Raises:
@@ -79,11 +79,11 @@ def _plan(settings: VoteSettings, checks: Sequence[Asked]) -> Plan:
             f"{len(checks)} checks, and a sheet has {settings.checks_per_sheet}",
             path=settings.checks or settings.pairs, remedy="write more, or say --checks-per-sheet",
         )  # fmt: skip
-    return Plan(settings.size, settings.checks_per_sheet, settings.workers, settings.seed)
+    return SheetPlan(settings.size, settings.checks_per_sheet, settings.workers, settings.seed)
 
 
 def _write(
-    settings: VoteSettings, out: Path, asked: Sequence[Asked], checks: Sequence[Asked],
+    settings: VoteSettings, out: Path, asked: Sequence[AskedPair], checks: Sequence[AskedPair],
     named: Sequence[Path],
 ) -> None:  # fmt: skip
     plan, count = _plan(settings, checks), 0
@@ -98,7 +98,10 @@ def _write(
 
 
 def _count(
-    settings: VoteSettings, asked: Sequence[Asked], sheets: Sequence[Sheet], named: Sequence[Path]
+    settings: VoteSettings,
+    asked: Sequence[AskedPair],
+    sheets: Sequence[Sheet],
+    named: Sequence[Path],
 ) -> None:
     """Write the votes of the sheets that count, and say how many do not."""
     twice = {worker for worker, times in _times(sheets).items() if times > 1}
@@ -148,7 +151,7 @@ def _earlier(place: Path) -> Listed:
         return None
 
 
-def _known_to_the_world(pairs: Sequence[EventPair]) -> list[Asked]:
+def _known_to_the_world(pairs: Sequence[EventPair]) -> list[AskedPair]:
     """The pairs as checks, of which the world knows the answer.
 
     Raises:
@@ -158,7 +161,7 @@ def _known_to_the_world(pairs: Sequence[EventPair]) -> list[Asked]:
 
     try:
         return [
-            Asked(_text(pair.former), _text(pair.latter), truth=brings_about(pair.former, pair.latter))
+            AskedPair(_text(pair.former), _text(pair.latter), truth=brings_about(pair.former, pair.latter))
             for pair in pairs
         ]  # fmt: skip
     except ValueError as error:
@@ -169,7 +172,8 @@ def _known_to_the_world(pairs: Sequence[EventPair]) -> list[Asked]:
 
 
 def _filled_by_the_world(
-    settings: VoteSettings, asked: Sequence[Asked], checks: Sequence[Asked], pairs: Sequence[EventPair]
+    settings: VoteSettings, asked: Sequence[AskedPair], checks: Sequence[AskedPair],
+    pairs: Sequence[EventPair],
 ) -> list[Sheet]:  # fmt: skip
     """Sheets that workers fill who know the world, and err as often as they are told."""
     truths = {pair.pair_id: check.truth for pair, check in zip(pairs, checks, strict=True)}

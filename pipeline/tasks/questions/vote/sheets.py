@@ -23,7 +23,7 @@ _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AskedPair:
     """Two events of which a worker is asked whether the former is a cause or reason of the latter.
 
     Attributes:
@@ -54,7 +54,7 @@ class Sheet:
     """
 
     worker: str
-    answers: Sequence[tuple[Asked, bool]]
+    answers: Sequence[tuple[AskedPair, bool]]
 
     @property
     def failed(self) -> bool:
@@ -63,7 +63,7 @@ class Sheet:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class SheetPlan:
     """How pairs come onto sheets.
 
     Attributes:
@@ -79,8 +79,8 @@ class Plan:
     seed: int
 
     def sheets(
-        self, pairs: Sequence[Asked], checks: Sequence[Asked]
-    ) -> Iterator[tuple[str, str, list[Asked]]]:
+        self, pairs: Sequence[AskedPair], checks: Sequence[AskedPair]
+    ) -> Iterator[tuple[str, str, list[AskedPair]]]:
         """The worker, the sheet's name, and the rows of each, checks in random places.
 
         Args:
@@ -96,7 +96,7 @@ class Plan:
                 yield f"worker-{worker}", f"sheet-{number:05d}", rows
 
 
-def sheet_text(rows: Sequence[Asked]) -> str:
+def sheet_text(rows: Sequence[AskedPair]) -> str:
     """A sheet to be filled, with every cell in quotes."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, quoting=csv.QUOTE_ALL, lineterminator="\n")
@@ -116,15 +116,15 @@ def unguarded(cell: str) -> str:
     return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
 
 
-def read_checks(path: Path) -> list[Asked]:
+def read_checks(path: Path) -> list[AskedPair]:
     """Checks of a CSV file with the columns ``former,latter,answer``.
 
     Raises:
         InputError: it is no such file, an answer is neither yes nor no, or a check stands there twice.
     """
-    found: dict[str, Asked] = {}
+    found: dict[str, AskedPair] = {}
     for line, (former, latter, answer) in _rows(path, CHECK_COLUMNS):
-        check = Asked(former, latter, truth=_answer(answer, path, line))
+        check = AskedPair(former, latter, truth=_answer(answer, path, line))
         if check.key in found:
             raise InputError(
                 "this check stands here twice", path=path, line=line, remedy="keep one"
@@ -133,7 +133,7 @@ def read_checks(path: Path) -> list[Asked]:
     return list(found.values())
 
 
-def read_sheet(path: Path, worker: str, known: dict[str, Asked]) -> Sheet:
+def read_sheet(path: Path, worker: str, known: dict[str, AskedPair]) -> Sheet:
     """A filled sheet.
 
     Args:
@@ -145,7 +145,7 @@ def read_sheet(path: Path, worker: str, known: dict[str, Asked]) -> Sheet:
         InputError: it is no sheet; a row is of no pair and no check, has other events than that, or an answer
             that is neither yes nor no; or there is no check.
     """
-    answers: list[tuple[Asked, bool]] = []
+    answers: list[tuple[AskedPair, bool]] = []
     line = 1
     for line, (key, former, latter, answer) in _rows(path, COLUMNS):
         if (asked := known.get(key)) is None:
