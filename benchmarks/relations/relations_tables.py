@@ -10,21 +10,18 @@ Student's interval over seeds beside it.
 """
 
 import argparse
-import json
 import sys
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-import pyarrow.parquet as pq
-from typing_extensions import TypedDict
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-from benchmarks.outcomes import FOLDER
-from benchmarks.table_parts import interval, print_table, signed
-from pipeline.core.comparison import Counts, compare_counts, documents_of, mean_sd, t_interval
-from pipeline.core.documents import parse_json, read_json
+from benchmarks.said import Said, file_of, gain, keep, known, spread
+from benchmarks.table_parts import print_table
+from pipeline.core.comparison import Counts, documents_of
+from pipeline.core.documents import read_json
 from pipeline.core.pairs import Pair
 from pipeline.tasks.relations.evaluation import RelationEvaluation, macro_f1, micro_f1
 from pipeline.tasks.relations.figures import counted, f1
@@ -35,87 +32,18 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz"
 """Of senses, in the order of the head; what is none of them is a dash."""
 
 
-class _Head(TypedDict):
-    """The first line; ``digest`` is that of the pairs."""
-
-    split: str
-    digest: str
-    senses: list[str]
-
-
-class _Said(TypedDict):
-    """A run's line; ``synthetic`` is the number of pairs besides L's, ``steps`` that of updates."""
-
-    system: str
-    seed: int
-    steps: int
-    synthetic: int
-    said: str
-
-
-def file_of(corpus: Path) -> Path:
-    """Where the runs of a corpus are kept."""
-    return FOLDER / f"{corpus.name}.jsonl"
-
-
-def known(path: Path) -> tuple[_Head, dict[tuple[str, int], _Said]]:
-    """The head and the runs of a file."""
-    first, *rest = path.read_text("utf-8").splitlines()
-    runs = [parse_json(line, _Said, path=path, line=n) for n, line in enumerate(rest, 2)]
-    return parse_json(first, _Head, path=path, line=1), {(r["system"], r["seed"]): r for r in runs}
-
-
-def keep(corpus: Path) -> None:
-    """Add the runs that ``conjoin evaluate`` measured.
-
-    Raises:
-        SystemExit: the file is of other pairs.
-    """
-    metrics = read_json(corpus / "evaluation/metrics.json")
-    evaluation = RelationEvaluation()
-    pairs = evaluation.instances(corpus, metrics["split"], None)
-    senses = list(evaluation.sizes(pairs))[len(evaluation.columns) :]
-    head = _Head(split=metrics["split"], digest=evaluation.digest(pairs), senses=senses)
-    path = file_of(corpus)
-    kept, runs = known(path) if path.is_file() else (head, {})
-    if kept != head:
-        raise SystemExit(f"{path}: of other pairs than {corpus}: remove it to begin anew")
-    for run in metrics["runs"]:
-        name = f"{run['system']}-{run['labelled']}-{run['seed']}.parquet"
-        said = pq.read_table(corpus / "evaluation/predictions" / name)["predicted"].to_pylist()
-        card = read_json(corpus / f"runs/{run['system']}/{run['draw']}/seed-{run['seed']}/run.json")
-        runs[run["system"], run["seed"]] = _Said(
-            system=run["system"],
-            seed=run["seed"],
-            steps=run["steps"],
-            synthetic=card["candidates"],
-            said="".join(LETTERS[senses.index(s)] if s in senses else "-" for s in said),
-        )
-    lines = [head, *(run for _, run in sorted(runs.items()))]
-    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines), "utf-8")
-    print(f"{path}: {len(runs)} runs")
-
-
-def said_by(run: _Said, senses: Sequence[str]) -> list[str]:
+def said_by(run: Said, senses: Sequence[str]) -> list[str]:
     """What a run said of each pair."""
     return [senses[LETTERS.index(letter)] if letter != "-" else "" for letter in run["said"]]
 
 
-def spread(values: Sequence[float]) -> str:
-    """Mean ± sd over seeds, in per cent."""
-    mean, sd = mean_sd(values)
-    return f"{100 * (mean or 0):.1f}" + ("" if sd is None else f" ± {100 * sd:.1f}")
-
-
-def gain(
-    of: Mapping[int, Counts], over: Mapping[int, Counts], documents: list[int] | None
-) -> list[str]:
-    """The gain with its interval, and the interval over seeds; nothing of vanilla itself."""
-    found = None if of is over else compare_counts(of, over, (0,), documents)
-    if found is None:
-        return ["", ""]
-    by_t = t_interval(found.by_seed)
-    return [signed(found), interval(found._replace(low=by_t[0], high=by_t[1])) if by_t else ""]
+def keep_senses(corpus: Path) -> None:
+    """Add the runs that ``conjoin evaluate`` measured; as ``keep``."""
+    evaluation = RelationEvaluation()
+    split = read_json(corpus / "evaluation/metrics.json")["split"]
+    sizes = evaluation.sizes(evaluation.instances(corpus, split, None))
+    senses = list(sizes)[len(evaluation.columns) :]
+    keep(corpus, evaluation, senses, lambda s: LETTERS[senses.index(s)] if s in senses else "-")
 
 
 def print_tables(corpus: Path) -> None:
@@ -170,4 +98,4 @@ if __name__ == "__main__":
     parser.add_argument("command", choices=("keep", "print"))
     parser.add_argument("corpus", type=Path)
     given = parser.parse_args()
-    {"keep": keep, "print": print_tables}[given.command](given.corpus)
+    {"keep": keep_senses, "print": print_tables}[given.command](given.corpus)
