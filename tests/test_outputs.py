@@ -17,6 +17,7 @@ import harvested
 import pytest
 import tiny
 from damaged import make_release
+from event_pairs import Pair, write_corpus, write_pairs
 from treebank import conllu
 
 from pipeline.cli import COMMANDS
@@ -31,11 +32,12 @@ from pipeline.report.sections import Section, picture
 from pipeline.sources import making
 from pipeline.train import stage as train
 
-WRITING = {"out", "export"}
+WRITING = {"out", "export", "sheets"}
 """Options that name a place to write."""
 
 READING = {
-    "agree.apart", "agree.like", "agree.one", "agree.other", "audit.corpus", "audit.source", "browse.place",
+    "agree.apart", "agree.like", "agree.one", "agree.other", "ask.corpus", "ask.pairs", "ask.votes",
+    "audit.corpus", "audit.source", "browse.place",
     "browse.predictor", "diagnose.run", "evaluate.corpus", "export.corpus", "export.place", "fill.corpus",
     "gap.source", "generate.corpus", "generate.given", "generate.replay", "generate.targets",
     "harvest.corpus", "ingest.licenses", "ingest.source", "ingest.split_lists", "ingest.unlabelled",
@@ -47,6 +49,7 @@ READING = {
     "select.agree", "select.corpus", "select.like", "select.places", "select.predictor", "stats.place",
     "stats.reference", "synthesize.corpus", "synthesize.definitions", "synthesize.replay", "synthesize.run",
     "synthesize.source", "train.corpus", "validate.corpus", "validate.place",
+    "vote.checks", "vote.pairs", "vote.read",
 }  # fmt: skip
 """Options that name what is read, or a corpus in which a stage writes under names of its own."""
 
@@ -100,6 +103,13 @@ CASES: dict[str, Case] = {
     "pair.out": Case(
         {"corpus": "because", "unit": 3}, ("because/sentences.parquet",), own="pairs-00007-of-00009.parquet",
     ),
+    "ask.out": Case(
+        {"pairs": "asking/pairs/x", "choice_band": "-", "context_band": "-", "unit": 10},
+        ("asking/pairs/x", "asking/text.txt"), own="candidates-00007-of-00009.parquet",
+    ),
+    "vote.out": Case({"pairs": "asking/pairs/x", "oracle": True, "size": 5}, ("asking/pairs/x",), file=True),
+    "vote.sheets": Case({"pairs": "asking/pairs/x", "checks": "asking/checks.csv", "size": 5},
+                        ("asking/pairs/x", "asking/checks.csv"), replaces=False),
     "select.out": Case({"places": ["toy/candidates/t5-sync/seed-0"], "label": ["NP"]},
                        ("toy/candidates/t5-sync/seed-0",), replaces=False),
     "train.out": Case(
@@ -169,6 +179,16 @@ def made(tmp_path_factory: pytest.TempPathFactory, tiny_bert: Path, write_trees:
     harvested.with_ready_parser(harvested.corpus_of(folder / "world"))
     confused.build(folder / "pairs", tiny_bert)
     caused.corpus_of(folder / "because")
+    effects = [
+        Pair(f"he dropped the {n}", f"the {n} broke")
+        for n in ("jar", "lamp", "boat", "clock", "plate")
+    ]
+    write_corpus(
+        folder / "asking", [f"{each.latter} because {each.former}" for each in effects] * 5
+    )
+    write_pairs(folder / "asking/pairs/x", effects)
+    checks = "former,latter,answer\nit rained,the street got wet,yes\nit rained,the moon fell,no\n"
+    (folder / "asking/checks.csv").write_text(checks)
     (folder / "raw").mkdir()
     (folder / "raw/text.txt").write_text("The nurse called .\nThe doctor came .\n")
     (folder / "bank").mkdir()

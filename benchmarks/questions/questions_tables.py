@@ -3,9 +3,9 @@
     python benchmarks/questions/questions_tables.py keep data/world-questions  # after `conjoin evaluate`
     python benchmarks/questions/questions_tables.py print data/world-questions
 
-``keep`` adds the runs that `conjoin evaluate` measured to benchmarks/outcomes/CORPUS.jsonl: a digit a question
-for the choice that was taken. ``print`` needs the corpus for the right ones. Gains are over the baseline, paired,
-with seeds and whole contexts resampled, and Student's interval over seeds beside it.
+``keep`` adds the runs that `conjoin evaluate` measured to benchmarks/outcomes/CORPUS.jsonl: a digit a
+question, of the choice that was taken. ``print`` needs the corpus for the right ones. Gains are over the
+baseline, paired, with seeds and whole contexts resampled, and Student's interval over seeds beside it.
 """
 
 import argparse

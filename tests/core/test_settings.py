@@ -61,7 +61,8 @@ def test_texts_are_texts(settings: type[Settings], name: str, many: bool) -> Non
 _PURPOSE = re.compile(r"([a-z0-9][\w-]+(?:, [\w-]+)*)(?: of candidates)?: ")
 _SAID_LATER = {
     ("fill", "label"), ("generate", "given"), ("generate", "labelled"),
-    ("export", "split"), ("export", "labelled"), ("train", "logit_adjustment"), ("train", "rnn_layers"),
+    ("export", "split"), ("export", "labelled"), ("train", "logit_adjustment"), ("train", "choices_only"),
+    ("train", "rnn_layers"),
     ("train", "rnn_units"),
     ("diagnose", "cells"), ("diagnose", "least_errors"), ("diagnose", "threads"),
 }  # fmt: skip
@@ -95,7 +96,7 @@ def another(settings: type[Settings], name: str) -> object:
 
 def usual(settings: type[Settings], **given: Any) -> Settings:
     """Settings with what they must be given."""
-    more = {"candidates": "x"} if settings.stage == "train" else {}
+    more = {"train": {"candidates": "x"}, "vote": {"oracle": True}}.get(settings.stage, {})
     return settings.build({**needed(settings), **more, **given}, None)
 
 

@@ -125,4 +125,5 @@ def test_the_flag_is_of_the_commands_that_copy_text() -> None:
     have = {
         name for name, (settings, _, _) in COMMANDS.items() if "own_use" in settings.model_fields
     }
-    assert have == COPIES.keys() | {"report", "generate", "harvest", "synthesize"}
+    makers = {"generate", "harvest", "synthesize", "pair", "ask"}
+    assert have == COPIES.keys() | makers | {"report", "vote"}
