@@ -3,7 +3,9 @@
 import re
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator
 
 from pipeline.core.types import SPLITS
 from pipeline.core.words import is_without_control
@@ -58,13 +60,17 @@ def by_commas(value: Any) -> Any:
     return [part for parts in apart for part in parts if part]
 
 
-def held_out_splits(named: list[str]) -> list[str]:
+def _held_out_splits(named: list[str]) -> list[str]:
     """Some splits, each once.
 
     Raises:
         ValueError: one is none, or is what everything learns from.
     """
     return among(named, SPLITS[1:], "held-out splits")
+
+
+HeldOutSplits = Annotated[list[str], BeforeValidator(by_commas), AfterValidator(_held_out_splits)]
+"""An option that names held-out splits: separated by commas, or repeated."""
 
 
 def among(named: Sequence[str], known: Sequence[str], what: str) -> list[str]:

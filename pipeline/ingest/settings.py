@@ -10,7 +10,7 @@ from pydantic import Field, field_validator, model_validator
 
 from pipeline.core.corpora import COORDINATION, CORPORA, QUESTIONS
 from pipeline.core.documents import read_yaml
-from pipeline.core.names import PLAIN_NAME, by_commas, held_out_splits, is_plain_name, nearest
+from pipeline.core.names import PLAIN_NAME, HeldOutSplits, is_plain_name, nearest
 from pipeline.core.settings import OnlyWith, Settings, flag_of, only_for
 from pipeline.corpus.licences import LONGEST, UNKNOWN, relaxes
 from pipeline.ingest.draws import Size
@@ -156,7 +156,7 @@ class IngestSettings(Settings):
     questions: int = Field(
         6000, ge=30, description="world-questions: how many to make; --sentences are of its text."
     )
-    apart: list[str] = Field(
+    apart: HeldOutSplits = Field(
         [],
         description="Questions: leave out those of the training split whose context one of these splits has, "
         "word for word: dev,test.",
@@ -216,16 +216,6 @@ class IngestSettings(Settings):
         if not is_plain_name(value):
             raise ValueError(f"must be {PLAIN_NAME}, for sentence ids begin with it; give --name")
         return value
-
-    @field_validator("apart", mode="before")
-    @classmethod
-    def _split_up(cls, value: Any) -> Any:
-        return by_commas(value)
-
-    @field_validator("apart")
-    @classmethod
-    def _are_splits(cls, value: list[str]) -> list[str]:
-        return held_out_splits(value)
 
     @model_validator(mode="after")
     def _one_way_of_splitting(self) -> Self:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from pipeline.core.names import among, by_commas, held_out_splits
+from pipeline.core.names import HeldOutSplits, among, by_commas
 from pipeline.core.settings import OWN_USE_HELP, Label, OnlyWith, Settings, only_for
 
 DELTA = 0.7
@@ -99,7 +99,7 @@ class SelectSettings(Settings):
         description="Folder of a trained predictor: only rows whose boundary is the best by its own "
         "account; of several, by that of all.",
     )
-    apart: list[str] = Field(
+    apart: HeldOutSplits = Field(
         [],
         description="Held-out splits of --corpus, e.g. dev,test: no row that says what one of their "
         "sentences says: its words in their order, or its conjuncts' heads and label.",
@@ -161,15 +161,10 @@ class SelectSettings(Settings):
 
         return given | {name: put(given[name]) for name in _PATHS if name in given}
 
-    @field_validator("label", "license", "apart", "by", mode="before")
+    @field_validator("label", "license", "by", mode="before")
     @classmethod
     def _split_up(cls, value: Any) -> Any:
         return by_commas(value)
-
-    @field_validator("apart")
-    @classmethod
-    def _are_splits(cls, value: list[str]) -> list[str]:
-        return held_out_splits(value)
 
     @field_validator("by")
     @classmethod

@@ -1,11 +1,11 @@
 """Settings of ``conjoin validate``."""
 
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
-from pipeline.core.names import by_commas, held_out_splits
+from pipeline.core.names import HeldOutSplits
 from pipeline.select.settings import NO_SPLITS
 from pipeline.sharing.place import PlaceSettings
 
@@ -17,7 +17,7 @@ class ValidateSettings(PlaceSettings):
     every_task: ClassVar[bool] = False
 
     examples: int = Field(3, ge=0, description="Rows shown of each kind of violation.")
-    apart: list[str] = Field(
+    apart: HeldOutSplits = Field(
         [],
         description="Held-out splits of --corpus, e.g. dev,test: a row that says what one of their "
         "sentences says is a violation.",
@@ -26,16 +26,6 @@ class ValidateSettings(PlaceSettings):
         None, description="apart: the corpus folder; unset: the nearest at or above PLACE."
     )
     json_: bool = Field(False, description="Print one JSON object instead.")
-
-    @field_validator("apart", mode="before")
-    @classmethod
-    def _split_up(cls, value: Any) -> Any:
-        return by_commas(value)
-
-    @field_validator("apart")
-    @classmethod
-    def _are_splits(cls, value: list[str]) -> list[str]:
-        return held_out_splits(value)
 
     @model_validator(mode="after")
     def _go_together(self) -> Self:

@@ -3,35 +3,30 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NotRequired, Self, cast
+from typing import Any, NotRequired, Self
 
 import torch
 from torch import Tensor, nn
-from transformers import PretrainedConfig, PreTrainedTokenizerBase
+from transformers import PreTrainedTokenizerBase
 from typing_extensions import TypedDict
 
 from pipeline.core.corpora import QUESTIONS
 from pipeline.core.documents import RelativeName
 from pipeline.core.questions import CAUSE
-from pipeline.models.loading import length_limit
 from pipeline.models.optim import evaluating
-from pipeline.models.pairs import PairEncoding, Sides
+from pipeline.models.pairs import Sides
 from pipeline.models.roles import load_encoder
 from pipeline.models.words import (
     BATCH_TOKENS,
     EncodedSentence,
-    WordEncoding,
-    represent,
     within_budget,
 )
 from pipeline.tasks.model_folder import load_model, read_card, save_model
-from pipeline.tasks.protocol import Answer, Measured, Model, Opinion
+from pipeline.tasks.pair_model import LONGEST, PairModel
+from pipeline.tasks.protocol import Answer, Measured, Opinion
 from pipeline.tasks.questions.examples import QuestionExample
 
 _FORMAT = "conjoin-questions"
-
-LONGEST = 128
-"""Subwords of a context and a choice at most, special tokens included (the thesis's Table A.1)."""
 
 NO_WORDS = "context or choice without words"
 
@@ -48,7 +43,7 @@ def _is_usable(card: Mapping[str, Any]) -> bool:
     return bool(card["longest"] >= 8)
 
 
-class QuestionModel(Model[QuestionExample]):
+class QuestionModel(PairModel[QuestionExample]):
     """An encoder, its tokenizer, and a linear layer: a probability for each choice of a question.
 
     The encoder reads [CLS] cause [SEP] effect [SEP]: of a question that asks for the effect the context comes
@@ -70,16 +65,8 @@ class QuestionModel(Model[QuestionExample]):
         choices_only: bool = False,
         longest: int = LONGEST,
     ) -> None:
-        super().__init__()
-        self.encoder = encoder
-        if getattr(encoder, "pooler", None) is not None:
-            self.encoder.pooler = None  # type: ignore[assignment]
-        config = cast(PretrainedConfig, encoder.config)
-        self.linear = nn.Linear(config.hidden_size, 1)
+        super().__init__(encoder, tokenizer, 1, longest)
         self.choices_only = choices_only
-        limit = length_limit(config, tokenizer)
-        self.encoding = WordEncoding(tokenizer, limit)
-        self.pairs = PairEncoding(tokenizer, min(longest, limit), config)
 
     @classmethod
     def create(
@@ -104,11 +91,6 @@ class QuestionModel(Model[QuestionExample]):
         torch.manual_seed(seed)
         encoder, tokenizer = load_encoder(where, dropout=encoder_dropout)
         return cls(encoder, tokenizer, choices_only=choices_only)
-
-    @property
-    def head(self) -> nn.Linear:
-        """The linear layer."""
-        return self.linear
 
     def save(self, folder: Path) -> None:
         """Write the model's folder; it appears whole or not at all."""
@@ -162,9 +144,7 @@ class QuestionModel(Model[QuestionExample]):
     def _scores(self, batch: Sequence[Sequence[EncodedSentence]]) -> list[Tensor]:
         """Log-probabilities of the choices of each question, ``[choices]``."""
         every = [choice for question in batch for choice in question]
-        h = represent(self.encoder, self.encoding, every, self.device)
-        scores: Tensor = self.linear(h[:, 0])[:, 0]
-        parts = torch.split(scores, [len(question) for question in batch])
+        parts = torch.split(self.logits(every)[:, 0], [len(question) for question in batch])
         return [own.log_softmax(-1) for own in parts]
 
     def obstacles(self, examples: Sequence[QuestionExample]) -> list[str | None]:

@@ -3,35 +3,28 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NotRequired, Self, cast
+from typing import Any, NotRequired, Self
 
 import torch
 from torch import Tensor, nn
-from transformers import PretrainedConfig, PreTrainedTokenizerBase
+from transformers import PreTrainedTokenizerBase
 from typing_extensions import TypedDict
 
 from pipeline.core.corpora import RELATIONS
 from pipeline.core.documents import RelativeName
-from pipeline.models.loading import length_limit
 from pipeline.models.optim import evaluating
-from pipeline.models.pairs import PairEncoding
 from pipeline.models.roles import load_encoder
 from pipeline.models.words import (
     BATCH_TOKENS,
-    EncodedSentence,
-    WordEncoding,
-    represent,
     within_budget,
 )
 from pipeline.tasks.model_folder import load_model, read_card, save_model
-from pipeline.tasks.protocol import Answer, Measured, Model, Opinion
+from pipeline.tasks.pair_model import LONGEST, PairModel
+from pipeline.tasks.protocol import Answer, Measured, Opinion
 from pipeline.tasks.relations.examples import PairExample
 from pipeline.tasks.relations.figures import counted
 
 _FORMAT = "conjoin-relations"
-
-LONGEST = 128
-"""Subwords of a pair at most, special tokens included."""
 
 NO_WORDS = "argument without words"
 UNKNOWN_SENSE = "sense that the model does not tell"
@@ -49,7 +42,7 @@ def _is_usable(card: Mapping[str, Any]) -> bool:
     return len(set(card["senses"])) == len(card["senses"]) > 1 and card["longest"] >= 8
 
 
-class RelationModel(Model[PairExample]):
+class RelationModel(PairModel[PairExample]):
     """An encoder, its tokenizer, and a linear layer: a probability for each sense.
 
     Args:
@@ -66,17 +59,9 @@ class RelationModel(Model[PairExample]):
         senses: Sequence[str],
         longest: int = LONGEST,
     ) -> None:
-        super().__init__()
-        self.encoder = encoder
-        if getattr(encoder, "pooler", None) is not None:
-            self.encoder.pooler = None  # type: ignore[assignment]
-        config = cast(PretrainedConfig, encoder.config)
+        super().__init__(encoder, tokenizer, len(senses), longest)
         self.senses = tuple(senses)
         self._place = {sense: index for index, sense in enumerate(self.senses)}
-        self.linear = nn.Linear(config.hidden_size, len(self.senses))
-        limit = length_limit(config, tokenizer)
-        self.encoding = WordEncoding(tokenizer, limit)
-        self.pairs = PairEncoding(tokenizer, min(longest, limit), config)
         # What learning adds to the logits of the senses (Menon et al., 2021); predictions go without.
         self.adjustment: Tensor | None = None
 
@@ -103,11 +88,6 @@ class RelationModel(Model[PairExample]):
         torch.manual_seed(seed)
         encoder, tokenizer = load_encoder(where, dropout=encoder_dropout)
         return cls(encoder, tokenizer, senses)
-
-    @property
-    def head(self) -> nn.Linear:
-        """The linear layer."""
-        return self.linear
 
     def save(self, folder: Path) -> None:
         """Write the model's folder; it appears whole or not at all."""
@@ -152,7 +132,7 @@ class RelationModel(Model[PairExample]):
         Returns:
             A scalar, with its gradient.
         """
-        logits = self._logits(self.pairs.encode([example.sides for example in examples]))
+        logits = self.logits(self.pairs.encode([example.sides for example in examples]))
         if self.adjustment is not None:
             logits = logits + self.adjustment.to(logits)
         scores = logits.log_softmax(-1)
@@ -163,11 +143,6 @@ class RelationModel(Model[PairExample]):
             each = torch.tensor([weights[row] for row in rows], dtype=right.dtype)
             right = right * each.to(right.device)
         return -right.sum()
-
-    def _logits(self, batch: Sequence[EncodedSentence]) -> Tensor:
-        h = represent(self.encoder, self.encoding, batch, self.device)
-        logits: Tensor = self.linear(h[:, 0])
-        return logits
 
     def obstacles(self, examples: Sequence[PairExample]) -> list[str | None]:
         """Why each of some examples cannot be learned: ``NO_WORDS``, ``UNKNOWN_SENSE``; None where it can."""
@@ -186,7 +161,7 @@ class RelationModel(Model[PairExample]):
         encoded = self.pairs.encode([examples[index].sides for index in asked])
         with evaluating(self), torch.inference_mode():
             for group in within_budget([len(each.ids) for each in encoded], batch_tokens):
-                scores = self._logits([encoded[place] for place in group]).log_softmax(-1).cpu()
+                scores = self.logits([encoded[place] for place in group]).log_softmax(-1).cpu()
                 yield from zip((asked[place] for place in group), scores, strict=True)
 
     def opinions(self, examples: Sequence[PairExample]) -> list[Opinion | None]:

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import AfterValidator, Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
-from pipeline.core.names import by_commas, held_out_splits
+from pipeline.core.names import HeldOutSplits
 from pipeline.core.settings import OnlyWith, SourceSettings
 from pipeline.tasks.questions.ask.bands import Band
 
@@ -42,7 +42,7 @@ class AskSettings(SourceSettings):
         None, description="votes.parquet that `conjoin vote` wrote; unset: nobody was asked."
     )
     least: int = Field(2, ge=1, description="votes: how many a pair must have.")
-    apart: list[str] = Field(
+    apart: HeldOutSplits = Field(
         [],
         description="Held-out splits of --corpus, e.g. dev,test: no pair that says what one of their "
         "questions says, its words in their order or its core events.",
@@ -77,16 +77,6 @@ class AskSettings(SourceSettings):
         """Which pairs it asks of, by name, is the experiment's; commands name the folder."""
         del explicit
         return {key: value for key, value in entry.items() if key != "of"}
-
-    @field_validator("apart", mode="before")
-    @classmethod
-    def _split_up(cls, value: Any) -> Any:
-        return by_commas(value)
-
-    @field_validator("apart")
-    @classmethod
-    def _are_splits(cls, value: list[str]) -> list[str]:
-        return held_out_splits(value)
 
     @model_validator(mode="after")
     def _go_together(self) -> Self:
