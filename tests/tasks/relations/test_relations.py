@@ -256,7 +256,7 @@ def test_logit_adjustment_is_of_the_draw_and_of_learning_alone(built: Path) -> N
     assert torch.allclose(adjusted.adjustment, 2 * shares.log())
     example = example_of(pairwise.pair(5))
     with torch.inference_mode():
-        logits = adjusted.eval()._logits(adjusted.pairs.encode([example.sides]))
+        logits = adjusted.eval().logits(adjusted.pairs.encode([example.sides]))
         expected = -(logits + 2 * shares.log()).log_softmax(-1)[0, 2]
     assert float(adjusted([example]).detach()) == pytest.approx(float(expected), rel=1e-5)
     assert adjusted.answers([example]) == plain_model.eval().answers([example])
