@@ -264,6 +264,7 @@ def test_harvest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     check("harvest", [*made, read_json(out / "manifest.json")["notes"]])
 
 
+@pytest.mark.long
 def test_a_comment_in_every_module_makes_nothing_stale(
     corpus: Path, tmp_path: Path, forks: Any
 ) -> None:

@@ -253,6 +253,7 @@ def test_a_signal_that_a_library_swallows_ends_the_command_as_itself(
     assert (tmp_path / "log").read_text().endswith("what is finished is kept\n")
 
 
+@pytest.mark.long
 def test_closed_input_and_errors_are_replaced(tmp_path: Path) -> None:
     """`conjoin predict MODEL - <&- 2>&-`: one line, into no file that happens to be opened next."""
     command = f"exec {shlex.quote(sys.executable)} -m pipeline orphans - -- x"

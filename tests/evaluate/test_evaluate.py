@@ -110,6 +110,7 @@ def test_only_a_new_run_is_predicted(
         assert metrics.read_text() == own
 
 
+@pytest.mark.long
 def test_stale_and_damaged_predictions_are_made_again(
     corpus: Path, evaluated: Callable[..., list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -136,6 +137,7 @@ def test_stale_and_damaged_predictions_are_made_again(
     assert evaluated(corpus, batch_tokens=100, limit=7) == sorted(SYSTEMS)
 
 
+@pytest.mark.long
 def test_a_system_of_any_name_stands_in_every_table(corpus: Path, tmp_path: Path) -> None:
     """All systems renamed to nonsense, also to one another's names: the same rows and figures."""
     other = shutil.copytree(corpus, tmp_path / "renamed/tiny")

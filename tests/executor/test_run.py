@@ -91,6 +91,7 @@ def _soon_lost(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("_soon_lost")
+@pytest.mark.long
 def test_worker_0_makes_the_units_of_a_worker_that_is_not_heard_of(
     tmp_path: Path, forks: Any, start: Any, whole: Any
 ) -> None:

@@ -155,6 +155,7 @@ stages:
 
 
 @pytest.mark.parametrize("persist", [False, True])
+@pytest.mark.long
 def test_after_a_run_is_deleted_only_it_is_redone(project: Path, persist: bool) -> None:
     """What it feeds is not run again; an out that does not persist even comes from the run cache."""
     again = ["train1"] if persist else []
@@ -206,6 +207,7 @@ def test_a_grown_grid_makes_stale_only_what_it_adds(project: Path) -> None:
             assert {cell.name for cell in pipeline.stale(cells)} == expected
 
 
+@pytest.mark.long
 def test_how_long_a_run_took_is_no_part_of_it(project: Path) -> None:
     """A run redone with the same weights makes nothing after it stale, by the project's .dvcignore."""
     shutil.copy(Path(__file__).resolve().parents[2] / ".dvcignore", project)

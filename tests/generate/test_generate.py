@@ -304,6 +304,7 @@ def contents(out: Path) -> dict[str, bytes]:
     return {n: p.read_bytes() for n, p in found.items() if n not in {".lock", ".workers"}}
 
 
+@pytest.mark.long
 def test_seven_workers_write_the_same_folder(
     corpus: Path, tmp_path: Path, forks: Any, start: Callable[..., list[int]]
 ) -> None:

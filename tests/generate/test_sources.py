@@ -15,7 +15,7 @@ from pipeline.core.types import Candidate, Reject, Span, candidate_id
 from pipeline.generate import sources
 from pipeline.generate.settings import GenerateSettings
 from pipeline.generate.stage import default_out, run
-from pipeline.ingest.readers import PAIR_READERS, PREDICATE_READERS, READERS
+from pipeline.ingest.readers import PAIR_READERS, PREDICATE_READERS, QUESTION_READERS, READERS
 from pipeline.ingest.settings import IngestSettings
 from pipeline.sharing.export.formats import FORMATS
 from pipeline.sharing.export.settings import ExportSettings
@@ -107,7 +107,11 @@ def test_a_source_is_chosen_and_has_its_own_folder(
 @pytest.mark.parametrize(
     ("settings", "field", "registry"),
     [
-        (IngestSettings, "reader", {**READERS, **PAIR_READERS, **PREDICATE_READERS}),
+        (
+            IngestSettings,
+            "reader",
+            {**READERS, **PAIR_READERS, **PREDICATE_READERS, **QUESTION_READERS},
+        ),
         (GenerateSettings, "fills", sources.SOURCES),
         (TrainSettings, "accept", RULES),
         (ExportSettings, "format", FORMATS),

@@ -314,6 +314,7 @@ def corpus(genia: tuple[Path, str]) -> tuple[Sentence, ...]:
     return tuple(read_sentences(genia[0] / "sentences.parquet"))
 
 
+@pytest.mark.long
 def test_table_1_is_reproduced(corpus: tuple[Sentence, ...]) -> None:
     """Sentences, sentences with coordination, instances, evaluable instances (issue 2)."""
     found: dict[str, list[int]] = {}

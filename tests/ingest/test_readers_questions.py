@@ -262,6 +262,7 @@ def test_the_world_has_questions_and_the_text_that_pair_reads(tmp_path: Path) ->
 
 
 @needs_shared
+@pytest.mark.long
 def test_ecare_is_what_its_readme_counts(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -321,6 +321,7 @@ def test_the_card_of_another_corpus_names_its_own_file_or_a_package(
     assert not (corpus / "parser" / "parser.json").exists()
 
 
+@pytest.mark.long
 def test_the_temporary_folder_may_have_any_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -450,6 +451,7 @@ def test_a_lent_parser_tells_what_it_learned_from(trained: Path, tmp_path: Path)
         assert learned_from(tmp_path) == wanted
 
 
+@pytest.mark.long
 def test_another_treebank_trains_another_parser(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -212,6 +212,7 @@ def test_a_probe_is_a_function_of_the_corpus_and_the_seed(world: Path, probe: Pr
     assert ordered(held, 0) == ordered(held[::-1], 0) != ordered(held, 1)
 
 
+@pytest.mark.long
 def test_the_digest_is_of_all_that_is_asked_and_judged_by(world: Path, tmp_path: Path) -> None:
     """Built again it is the same; another text, training split, dev split, seed or count changes it."""
     sentences = list(read_sentences(world / "sentences.parquet", lambda s: True))

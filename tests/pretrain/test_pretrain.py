@@ -530,6 +530,7 @@ def _twin_corpus(folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("family", ["bert", "t5"])
+@pytest.mark.long
 def test_adaptation_to_twins_is_a_run_like_any_other(
     family: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -67,6 +67,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.long
 def test_a_release_of_old_candidates_is_that_of_new_ones(
     made: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

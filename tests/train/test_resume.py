@@ -120,6 +120,7 @@ def test_kills_change_no_choice_of_weights(
     assert digest(tmp_path / "killed") == digest(tmp_path / "whole")
 
 
+@pytest.mark.long
 def test_a_release_trains_as_its_corpus(
     corpus: Path, tmp_path: Path, whole: dict[str, str]
 ) -> None:
@@ -360,6 +361,7 @@ def test_a_team_is_killed_and_goes_on(
 
 
 @pytest.mark.parametrize("given", [{}, {"weight": 0.5, "select": "average"}])
+@pytest.mark.long
 def test_without_dropout_a_team_is_one_process(
     corpus: Path,
     tmp_path: Path,
@@ -381,6 +383,7 @@ def test_without_dropout_a_team_is_one_process(
         assert row == other
 
 
+@pytest.mark.long
 def test_bf16_computes_in_bf16_and_keeps_float32_weights(corpus: Path, tmp_path: Path) -> None:
     """It learns; losses differ from float32's in late digits; weights are saved in float32."""
     train.run(settings(corpus, mode="baseline", out=tmp_path / "fp32"))

@@ -167,6 +167,7 @@ def test_a_larger_corpus_begins_with_the_smaller_and_seeds_differ() -> None:
     assert small != list(generate_sentences(SOURCE, 50, 4))
 
 
+@pytest.mark.long
 def test_equal_in_another_process_with_another_hash_seed() -> None:
     """No iteration order of a hash table reaches the sentences."""
     code = (

@@ -152,6 +152,7 @@ def test_the_target_is_never_masked(
     assert apart > drawn / 4
 
 
+@pytest.mark.long
 def test_a_killed_run_ends_as_if_it_had_not_been(built: Path, tmp_path: Path, forks: Any) -> None:
     """Weights, θ and history, bit for bit, of a run with masks."""
     usual = {"checkpoint_every": 4, "eval_every": 5, "augment": "mask", "steps": 20}
@@ -440,6 +441,7 @@ def test_options_of_another_task_are_refused(built: Path) -> None:
         train.run(clausal.settings(built, mode="no-filter", candidates=made, out=built / "refused"))
 
 
+@pytest.mark.long
 def test_plan_times_its_training(built: Path) -> None:
     """On predicates of its draw."""
     speed = probe_training(clausal.settings(built, n_batch=4, k=2))

@@ -281,6 +281,7 @@ def test_options_of_another_task_are_refused(built: Path) -> None:
             train.run(pairwise.settings(built, mode="baseline", out=built / "refused", **option))
 
 
+@pytest.mark.long
 def test_plan_times_its_training(built: Path) -> None:
     """On pairs of its draw."""
     speed = probe_training(pairwise.settings(built, n_batch=4, k=2))
