@@ -1,7 +1,8 @@
 """Draws of L as files that ``ingest`` wrote: the sentences that they name (§5.1)."""
 
-from collections.abc import Set
+from collections.abc import Mapping, Set
 from pathlib import Path
+from typing import TypeVar
 
 from pipeline.core.annotation import LABELLED, Annotation, of_draw, part_of
 from pipeline.core.cards.ingest import DrawFile
@@ -60,6 +61,36 @@ def read_draw_file(corpus: Path, seed: int, labelled: str, of: str) -> DrawFile:
             path=path, sentence_id=sentence_id, remedy="run `conjoin ingest` again",
         )  # fmt: skip
     return draw
+
+
+_T = TypeVar("_T")
+
+
+def read_drawn(
+    corpus: Path, seed: int, labelled: str, known: Mapping[str, _T], *, of: str, what: str
+) -> tuple[list[_T], list[_T]]:
+    """What a draw names as L, and as its validation set.
+
+    Args:
+        corpus: the corpus folder.
+        seed: of the draw.
+        labelled: its size, or ``full``.
+        known: all that it may name, by id.
+        of: the file of the corpus that has it.
+        what: one of these is called, for a message.
+
+    Raises:
+        InputError: as ``read_draw_file``; or it names something else.
+    """
+    drawn = read_draw_file(corpus, seed, labelled, of)
+    for each in (*drawn["labelled"], *drawn["validation"]):
+        if each not in known:
+            raise InputError(
+                f"the draw names what is no {what}",
+                path=corpus / draw_file(seed, labelled), sentence_id=each,
+                remedy="run `conjoin ingest` again",
+            )  # fmt: skip
+    return [known[i] for i in drawn["labelled"]], [known[i] for i in drawn["validation"]]
 
 
 def draw_name(seed: int, labelled: str) -> str:

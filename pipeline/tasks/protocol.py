@@ -109,6 +109,18 @@ class Learnable(Generic[E]):
     tally: Tally
     notes: Mapping[str, int] = field(default_factory=dict)
 
+    @classmethod
+    def of(cls, model: "Model[E]", measured: list[E]) -> "Learnable[E]":
+        """Examples of one instance each or of several, without those that the model cannot learn."""
+        tally, learned = Tally(), []
+        for example, reason in zip(measured, model.obstacles(measured), strict=True):
+            if reason is None:
+                tally.keep(example.instances)
+                learned.append(example)
+            else:
+                tally.refuse(reason, example.instances)
+        return cls(learned, measured, tally)
+
 
 @dataclass(frozen=True, slots=True)
 class Drawn(Generic[E]):

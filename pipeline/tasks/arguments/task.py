@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -11,7 +12,6 @@ from pipeline.core.corpora import ARGUMENTS
 from pipeline.core.corpus_folder import corpus_name
 from pipeline.core.draws import draw_name, read_draw
 from pipeline.core.predicates import ROLES
-from pipeline.core.tally import Tally
 from pipeline.tasks.arguments.evaluation import ArgumentEvaluation
 from pipeline.tasks.arguments.examples import ArgumentExample, example_of
 from pipeline.tasks.arguments.model import ArgumentModel
@@ -52,19 +52,12 @@ class ArgumentTask(Task[ArgumentExample]):
         self, sources: Sequence[Clause], model: ArgumentModel
     ) -> Learnable[ArgumentExample]:
         """Each predicate is an example of one instance."""
-        tally, learned = Tally(), []
-        measured = [example_of(clause) for clause in sources]
-        for example, reason in zip(measured, model.obstacles(measured), strict=True):
-            if reason is None:
-                tally.keep()
-                learned.append(example)
-            else:
-                tally.refuse(reason)
+        found = Learnable.of(model, [example_of(clause) for clause in sources])
         twice = 0
-        for example in learned:
+        for example in found.learned:
             words = [word for own in example.fillers for word in own]
             twice += len(words) - len(set(words))
-        return Learnable(learned, measured, tally, {TWO_ROLES: twice} if twice else {})
+        return replace(found, notes={TWO_ROLES: twice} if twice else {})
 
     def labels(self, source: Clause) -> AbstractSet[str]:
         """None: there are no candidates."""

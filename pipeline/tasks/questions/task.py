@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -9,11 +10,9 @@ import pyarrow as pa
 
 from pipeline.core.annotation import LABELLED, VALIDATION, Annotation, Part, joined
 from pipeline.core.corpora import QUESTIONS
-from pipeline.core.corpus_folder import QUESTIONS_FILE, corpus_name, draw_file
-from pipeline.core.draws import draw_name, read_draw_file
-from pipeline.core.errors import InputError
+from pipeline.core.corpus_folder import QUESTIONS_FILE, corpus_name
+from pipeline.core.draws import draw_name, read_drawn
 from pipeline.core.questions import Question, read_questions
-from pipeline.core.tally import Tally
 from pipeline.tasks.protocol import HeadSettings, Learnable, Task
 from pipeline.tasks.questions.evaluation import QuestionEvaluation
 from pipeline.tasks.questions.examples import QuestionExample, example_of
@@ -33,17 +32,10 @@ class QuestionTask(Task[QuestionExample]):
 
     def draw(self, corpus: Path, seed: int, labelled: str) -> tuple[list[Question], list[Question]]:
         """The questions of L, and of the validation set."""
-        drawn = read_draw_file(corpus, seed, labelled, QUESTIONS_FILE)
-        there = {question.question_id: question for question in read_questions(corpus, {"train"})}
-        for question_id in (*drawn["labelled"], *drawn["validation"]):
-            if question_id not in there:
-                raise InputError(
-                    "the draw names what is no training question",
-                    path=corpus / draw_file(seed, labelled), sentence_id=question_id,
-                    remedy="run `conjoin ingest` again",
-                )  # fmt: skip
-        own, watched = ([there[i] for i in drawn[part]] for part in ("labelled", "validation"))
-        return own, watched
+        known = {question.question_id: question for question in read_questions(corpus, {"train"})}
+        return read_drawn(
+            corpus, seed, labelled, known, of=QUESTIONS_FILE, what="training question"
+        )
 
     def annotation(self, corpus: Path, seed: int, labelled: str) -> Annotation:
         """The answers of L and of its validation set."""
@@ -65,17 +57,10 @@ class QuestionTask(Task[QuestionExample]):
         self, sources: Sequence[Question], model: QuestionModel
     ) -> Learnable[QuestionExample]:
         """Each question is an example of one instance."""
-        tally, learned = Tally(), []
-        measured = [example_of(question) for question in sources]
-        for example, reason in zip(measured, model.obstacles(measured), strict=True):
-            if reason is None:
-                tally.keep()
-                learned.append(example)
-            else:
-                tally.refuse(reason)
-        cut = sum(bool(model.pairs.cut(model.sides(example))) for example in learned)
+        found = Learnable.of(model, [example_of(question) for question in sources])
+        cut = sum(bool(model.pairs.cut(model.sides(example))) for example in found.learned)
         notes = {f"questions cut to {model.pairs.longest} subwords": cut} if cut else {}
-        return Learnable(learned, measured, tally, notes)
+        return replace(found, notes=notes)
 
     def labels(self, source: Question) -> AbstractSet[str]:
         """None: a candidate's label is a connective."""

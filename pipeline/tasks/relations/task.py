@@ -3,17 +3,16 @@
 from collections import Counter
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
 
 from pipeline.core.annotation import LABELLED, VALIDATION, Annotation, joined
 from pipeline.core.corpora import RELATIONS
-from pipeline.core.corpus_folder import RELATIONS_FILE, corpus_name, draw_file
-from pipeline.core.draws import draw_name, read_draw_file
-from pipeline.core.errors import InputError
+from pipeline.core.corpus_folder import RELATIONS_FILE, corpus_name
+from pipeline.core.draws import draw_name, read_drawn
 from pipeline.core.pairs import Pair
-from pipeline.core.tally import Tally
 from pipeline.tasks.protocol import HeadSettings, Learnable, Task
 from pipeline.tasks.relations.evaluation import RelationEvaluation
 from pipeline.tasks.relations.examples import PairExample, example_of
@@ -34,17 +33,9 @@ class RelationTask(Task[PairExample]):
 
     def draw(self, corpus: Path, seed: int, labelled: str) -> tuple[list[Pair], list[Pair]]:
         """The pairs of L, and of the validation set."""
-        drawn = read_draw_file(corpus, seed, labelled, RELATIONS_FILE)
-        there = {pair.pair_id: pair for pair in known_pairs(corpus, {"train"})}
-        for pair_id in (*drawn["labelled"], *drawn["validation"]):
-            if pair_id not in there:
-                raise InputError(
-                    "the draw names what is no training pair of a sense that models tell apart",
-                    path=corpus / draw_file(seed, labelled), sentence_id=pair_id,
-                    remedy="run `conjoin ingest` again",
-                )  # fmt: skip
-        own, watched = ([there[i] for i in drawn[part]] for part in ("labelled", "validation"))
-        return own, watched
+        known = {pair.pair_id: pair for pair in known_pairs(corpus, {"train"})}
+        what = "training pair of a sense that models tell apart"
+        return read_drawn(corpus, seed, labelled, known, of=RELATIONS_FILE, what=what)
 
     def annotation(self, corpus: Path, seed: int, labelled: str) -> Annotation:
         """The senses of L and of its validation set."""
@@ -59,17 +50,10 @@ class RelationTask(Task[PairExample]):
 
     def examples(self, sources: Sequence[Pair], model: RelationModel) -> Learnable[PairExample]:
         """Each pair is an example, with an instance for each of its senses."""
-        tally, learned = Tally(), []
-        measured = [example_of(pair) for pair in sources]
-        for example, reason in zip(measured, model.obstacles(measured), strict=True):
-            if reason is None:
-                tally.keep(example.instances)
-                learned.append(example)
-            else:
-                tally.refuse(reason, example.instances)
-        cut = model.pairs.cut([example.sides for example in learned])
+        found = Learnable.of(model, [example_of(pair) for pair in sources])
+        cut = model.pairs.cut([example.sides for example in found.learned])
         notes = {f"pairs cut to {model.pairs.longest} subwords": cut} if cut else {}
-        return Learnable(learned, measured, tally, notes)
+        return replace(found, notes=notes)
 
     def labels(self, source: Pair) -> AbstractSet[str]:
         """None: candidates are made of confused senses alone."""
