@@ -25,6 +25,11 @@ BASELINE = "baseline"
 EVALUATION = QuestionEvaluation()
 
 
+def keep_choices(corpus: Path) -> None:
+    """Keep what each model of the corpus chose, a digit a question."""
+    keep(corpus, EVALUATION, (), lambda choice: str(choice) if choice >= 0 else "-")
+
+
 def print_tables(corpus: Path) -> None:
     """Accuracy of each system and its gain over the baseline.
 
@@ -67,6 +72,6 @@ if __name__ == "__main__":
     parser.add_argument("corpus", type=Path)
     given = parser.parse_args()
     if given.command == "keep":
-        keep(given.corpus, EVALUATION, (), lambda choice: str(choice) if choice >= 0 else "-")
+        keep_choices(given.corpus)
     else:
         print_tables(given.corpus)
