@@ -63,13 +63,12 @@ def chain(seed: int, given: argparse.Namespace) -> Iterator[Unit]:
 
     yield train("baseline", "baseline", "--n-batch", str(BATCH))
     yield train("choices-only", "baseline", "--n-batch", str(BATCH), "--choices-only")
-    if given.candidates is None:
-        return
     sizes = ("--n-batch", str(2 * BATCH), "--k", str(BATCH))
-    source = ("--candidates", str(given.candidates), *sizes)
-    for weight in WEIGHTS:
-        name = f"pseudo-{weight.replace('.', '')}"
-        yield train(name, "no-filter", *source, "--weight", weight)
+    for folder in given.candidates:
+        for weight in WEIGHTS:
+            name = f"{folder.name}-{weight.replace('.', '')}"
+            source = ("--candidates", str(folder), *sizes)
+            yield train(name, "no-filter", *source, "--weight", weight)
 
 
 def cut(source: Path, out: Path) -> None:
@@ -145,7 +144,13 @@ def _options(line: Sequence[str] | None = None) -> argparse.Namespace:
         each.add_argument("--split", default="dev")
         if name == "floor":
             continue
-        each.add_argument("--candidates", type=Path, help="of `conjoin ask`")
+        each.add_argument(
+            "--candidates",
+            type=Path,
+            nargs="*",
+            default=[],
+            help="folders that `conjoin ask` wrote",
+        )
         each.add_argument("--seeds", type=int, nargs="+", required=True)
         each.add_argument("--updates", type=int, default=400)
         each.add_argument(
