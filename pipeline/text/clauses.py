@@ -25,7 +25,7 @@ def context_text(connective: str, clause: str) -> str:
     return f"{_BEFORE_CAUSE.get(known, known)} {clause}"
 
 
-class Wording:
+class ClauseWording:
     """Writes clauses alike.
 
     Else a capital letter would tell which choice stood at the beginning of a sentence. So the first word of a

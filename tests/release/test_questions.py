@@ -28,7 +28,9 @@ from pipeline.core.questions import (
     question_candidate_id,
 )
 from pipeline.core.schema import SENTENCES, read_sentences, sentence_row
+from pipeline.core.tally import Tally
 from pipeline.core.types import Sentence
+from pipeline.ingest.readers.asked import read_asked
 from pipeline.release.kinds.card import said
 from pipeline.release.questions.places import (
     events_at,
@@ -49,6 +51,8 @@ from pipeline.sharing.validate.settings import ValidateSettings
 from pipeline.tasks.questions import leakage
 from pipeline.tasks.questions.ask import stage as ask
 from pipeline.tasks.questions.ask.settings import AskSettings
+from pipeline.tasks.questions.rows import QuestionRows
+from pipeline.train.candidate_location import find_location
 
 SECRET = "LicenseRef-textbook"  # noqa: S105 - no password
 """Of text that may not be handed on."""
@@ -496,3 +500,24 @@ def test_commands_for_coordination_say_whose_release_it_is(
     with pytest.raises(SystemExit):
         app(["stats", str(built[1])])
     assert "one of the task 'questions'" in capsys.readouterr().err
+
+
+def test_training_and_ingest_take_what_was_rebuilt(
+    built: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The release without text is refused in one line; a single file of it is checked all the same."""
+    corpus, bare = built
+    with pytest.raises(InputError, match=r"stand-off release.*`conjoin rehydrate`"):
+        find_location(bare, QuestionRows.columns).key()
+    rebuilt = back(bare, corpus, tmp_path / "rebuilt")
+    location = find_location(rebuilt, QuestionRows.columns)
+    assert location.key()
+    made = rows(corpus, "candidates/asked/seed-0/candidates-*")
+    assert sum(len(batch) for *_, batch in location.pieces()) == len(made)
+    kept = {question.question_id for question in read_asked(rebuilt, Tally())}
+    assert kept == {f"asked/{row['candidate_id']}" for row in made}
+    for path in (
+        bare / found_file(bare),
+        next((corpus / "candidates/asked/seed-0").glob("rejects*")),
+    ):
+        assert violations(path, capsys).keys() <= {"licence unknown"}

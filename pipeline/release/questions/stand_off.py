@@ -35,7 +35,7 @@ from pipeline.release.readable import require_no_text
 from pipeline.release.rehydrate import another_source
 from pipeline.release.shards import CONFIGS
 from pipeline.release.stand_off import Repeats
-from pipeline.text.clauses import Wording, context_text
+from pipeline.text.clauses import ClauseWording, context_text
 
 NOT_IN_A_ROW = "a clause whose words do not stand in a row in its sentence"
 OTHER_WORDS = "core events with a word that is none of its sentence"
@@ -64,7 +64,7 @@ class _Clauses:
     def __init__(self, folder: Path) -> None:
         self.pairs = {row["pair_id"]: row for row in event_pair_rows(folder)}
         sides = (row[side] for row in self.pairs.values() for side in ("former", "latter"))
-        self.wording = Wording(sides)
+        self.wording = ClauseWording(sides)
         self.effects: dict[str, Mapping[str, Any]] = {}
         for row in self.pairs.values():
             self.effects.setdefault(self.wording.clause(row["latter"]), row)

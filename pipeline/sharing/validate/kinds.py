@@ -69,27 +69,28 @@ class KindChecks:
     def faults(self, batch: pa.RecordBatch, *, rejects: bool) -> Iterator[Fault]:
         """What is wrong with rows, each for itself; where a column lacks nothing is asked."""
         config = "rejected" if rejects else "train"
-        forms = (self._kind.bare, self._kind.released, self._kind.stand_off)
         there = set(batch.schema.names)
-        if not any(config in form and there.issuperset(form[config].names) for form in forms):
+        texts = there.issuperset(self._kind.bare[config].names)
+        without = self._kind.stand_off.get(config)
+        if not texts and (without is None or not there.issuperset(without.names)):
             return
         found: defaultdict[str, dict[int, str]] = defaultdict(dict)
         for place, row in enumerate(batch.to_pylist()):
             wrong = self._kind.fault(row, usable=not rejects)
-            for kind, what in (*([wrong] if wrong else ()), *self._origin(row)):
+            for kind, what in (*([wrong] if wrong else ()), *self._origin(row, texts=texts)):
                 found[kind][place] = what
         for kind, rows in found.items():
             yield Fault(kind, np.array(list(rows)), rows.__getitem__)
 
-    def _origin(self, row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-        """What is wrong with a row's licence, its run and its reason."""
+    def _origin(self, row: Mapping[str, Any], *, texts: bool) -> Iterator[tuple[str, str]]:
+        """What is wrong with a row's licence, its run and its reason; ``texts``: whether it has its text."""
         licence = row["license"]
         known = terms(licence)
         if not licence.strip():
             yield "licence missing", "no licence"
         elif len(licence) > LONGEST_OF_ROW:
             yield "licence too long", repr(licence)
-        elif self._shards.kind != "stand-off" and not self._rebuilt:
+        elif texts and not self._rebuilt:
             if not known.known:
                 yield "licence unknown", repr(licence)
             elif not known.redistributable and self._shards.kind == "release":

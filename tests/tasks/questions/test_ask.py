@@ -22,7 +22,7 @@ from pipeline.tasks.questions.ask.stage import AskedQuestions, run, split_of
 from pipeline.tasks.questions.leakage import COPIED, SAME_EVENTS
 from pipeline.tasks.questions.pairs import read_event_pairs
 from pipeline.tasks.questions.votes import VOTES
-from pipeline.text.clauses import Wording, context_text
+from pipeline.text.clauses import ClauseWording, context_text
 
 THINGS = ("jar", "lamp", "boat", "clock", "letter", "window", "plate", "bridge")
 CAUSES = ("he dropped the {}", "she painted the {}", "we sold the {}", "they moved the {}")
@@ -166,7 +166,7 @@ def test_clauses_are_written_alike() -> None:
         ("because", "The dog saw Mary", "Mary did n't sleep"), ("So", "I slept", "DNA was found"),
         ("if", "It rains", "the dog sleeps"),
     ]  # fmt: skip
-    wording = Wording(side.split() for _, *sides in every for side in sides)
+    wording = ClauseWording(side.split() for _, *sides in every for side in sides)
     assert [wording.clause(latter.split()) for _, _, latter in every] == [
         "Mary didn't sleep", "DNA was found", "the dog sleeps",
     ]  # fmt: skip

@@ -42,7 +42,7 @@ from pipeline.tasks.questions.ask.settings import AskSettings
 from pipeline.tasks.questions.leakage import HeldOutQuestions
 from pipeline.tasks.questions.pairs import EventPair, read_core_pairs, read_event_pairs
 from pipeline.tasks.questions.votes import read_votes
-from pipeline.text.clauses import Wording, context_text
+from pipeline.text.clauses import ClauseWording, context_text
 from pipeline.text.word_vectors import Senses
 
 ALGORITHM = 1
@@ -151,7 +151,7 @@ class AskedQuestions:
 
     def _unanswered(self, every: Sequence[EventPair]) -> list[Asked]:
         """The pairs that meet the condition, each with its answer alone."""
-        wording = Wording(side for pair in every for side in (pair.former, pair.latter))
+        wording = ClauseWording(side for pair in every for side in (pair.former, pair.latter))
         if self._settings.condition == "basic":
             cores = {
                 each.pair_id: (each.former_core, each.latter_core)
