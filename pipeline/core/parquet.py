@@ -259,11 +259,8 @@ def _column(batch: pa.RecordBatch, field: pa.Field) -> pa.Array:
     return pa.StructArray.from_arrays(parts, fields=list(kind), mask=pa.array(~valid))
 
 
-def about_its_rows(schema: pa.Schema) -> str:
-    """The remedy for rows of a schema that are damaged: `validate` takes none of argument pairs."""
-    if "arg1" in schema.names:
-        return "make the pairs again with `conjoin synthesize`, or get them again"
-    return "`conjoin validate` says in which rows"
+ABOUT_ROWS = "`conjoin validate` says in which rows"
+"""The remedy for rows that are damaged."""
 
 
 def require_text(batch: pa.RecordBatch, place: Path | str) -> pa.RecordBatch:
@@ -275,9 +272,7 @@ def require_text(batch: pa.RecordBatch, place: Path | str) -> pa.RecordBatch:
     try:
         batch.validate(full=True)
     except pa.ArrowInvalid as error:
-        raise InputError(
-            "text that is not UTF-8", path=place, remedy=about_its_rows(batch.schema)
-        ) from error
+        raise InputError("text that is not UTF-8", path=place, remedy=ABOUT_ROWS) from error
     return batch
 
 

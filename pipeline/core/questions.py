@@ -5,7 +5,7 @@ question shows the former event and has the latter among its choices: people wro
 or ``ask`` made it of pairs.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,9 +13,13 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
+from pipeline.core.cards.candidates import CandidatesManifest
+from pipeline.core.cards.parts import Shard
 from pipeline.core.corpus_folder import QUESTIONS_FILE, require_ingested
-from pipeline.core.files import digest_of
-from pipeline.core.parquet import read_rows
+from pipeline.core.documents import read_json
+from pipeline.core.errors import InputError
+from pipeline.core.files import digest_of, sha256_of
+from pipeline.core.parquet import MANIFEST, read_rows
 
 CAUSE, EFFECT = "cause", "effect"
 """What a question asks for: which choice brought the context about, or which one the context brings about."""
@@ -56,6 +60,54 @@ condition first, and the event of each."""
 EVENT_PAIR_REJECTS = pa.schema(
     [_field("sentence_id", _TEXT), _field("connective", _TEXT), _field("reason", _TEXT)]
 )
+
+PAIRS = "pairs"
+"""How the files of event pairs begin."""
+
+_PAIR = "run `conjoin pair`"
+
+
+def event_pair_id(
+    sentence_id: str, former: Sequence[str], latter: Sequence[str], connective: str
+) -> str:
+    """The id of an event pair: a hash of the content, 24 hex digits."""
+    return digest_of([sentence_id, former, latter, connective])[:24]
+
+
+def pair_shards(folder: Path) -> list[Shard]:
+    """What the manifest of a folder of event pairs says of its files, those of refused sentences, too.
+
+    Raises:
+        InputError: ``pair`` did not finish there, or these are no event pairs.
+    """
+    path = folder / MANIFEST
+    if not path.is_file():
+        raise InputError(
+            f"no finished folder of event pairs: no {MANIFEST}", path=folder, remedy=_PAIR
+        )
+    found: CandidatesManifest = read_json(path, CandidatesManifest, needs=["shards"], remedy=_PAIR)
+    if not any(shard["file"].startswith(f"{PAIRS}-") for shard in found["shards"]):
+        raise InputError(
+            "these are no event pairs", path=folder, remedy="name a folder of `conjoin pair`"
+        )
+    return found["shards"]
+
+
+def event_pair_rows(folder: Path) -> Iterator[dict[str, Any]]:
+    """The rows of ``EVENT_PAIRS`` of a folder, in its order.
+
+    Raises:
+        InputError: as ``pair_shards``; or a file is not as ``pair`` wrote it.
+    """
+    for shard in pair_shards(folder):
+        path = folder / shard["file"]
+        if not path.name.startswith(f"{PAIRS}-"):
+            continue
+        if not path.is_file() or sha256_of(path) != shard["sha256"]:
+            what = "missing, or not as pair wrote it"
+            raise InputError(what, path=path, remedy=f"{_PAIR} again")
+        yield from read_rows(path, EVENT_PAIRS)
+
 
 CORE_PAIRS = pa.schema(
     [

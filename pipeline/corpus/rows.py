@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from pipeline.core.errors import InputError
-from pipeline.core.parquet import about_its_rows, column_names, read_batches
+from pipeline.core.parquet import ABOUT_ROWS, column_names, read_batches
 from pipeline.core.schema import CANDIDATES, REJECTS, schema_of
 from pipeline.corpus.candidate_checks import null_rows
 from pipeline.corpus.layout import Shards
@@ -131,7 +131,7 @@ def _require_values(path: Path, batch: pa.RecordBatch) -> pa.RecordBatch:
         if len(null_rows(batch.column(field.name))):
             raise InputError(
                 f"a null in column {field.name!r}", path=path,
-                remedy=about_its_rows(batch.schema),
+                remedy=ABOUT_ROWS,
             )  # fmt: skip
     return batch
 

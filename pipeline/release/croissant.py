@@ -6,7 +6,9 @@ There are no dates in it, so that the same input gives the same bytes.
 """
 
 import json
+import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +22,17 @@ from pipeline.release.method_text import meanings, resource
 from pipeline.release.shards import CONFIGS
 
 _PARQUET = "application/x-parquet"
+_KEYWORDS = ["coordination", "synthetic data", "text-infilling"]
+_SHA256 = re.compile("[0-9a-f]{64}")
 _CONFORMS = ["http://mlcommons.org/croissant/1.1", "http://mlcommons.org/croissant/RAI/1.0"]
 
 
 def croissant(
-    folder: Path, manifest: Mapping[str, Any], texts: Mapping[str, Any], origins: Sequence[str]
+    folder: Path,
+    manifest: Mapping[str, Any],
+    texts: Mapping[str, Any],
+    origins: Sequence[str],
+    about: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The Croissant description of a release.
 
@@ -34,7 +42,11 @@ def croissant(
         texts: ``description``, ``collection`` (how the rows came about) and ``limits`` (a list), as
             plain text; the card says the same.
         origins: what the sentence ids begin with, for a release whose source is not at hand.
+        about: of rows of another task than coordination: ``keywords``, ``columns`` (what each means) and
+            ``verb``, the command that made them.
     """
+    activity = partial(_making, verb=about["verb"]) if about else _activity
+    columns = about["columns"] if about else meanings(manifest)
     parts = {p: [s for s in manifest["shards"] if s["config"] == p] for p in CONFIGS}
     whole = {
         "@context": json.loads(resource("croissant_context.json")),
@@ -48,10 +60,10 @@ def croissant(
         "creator": [_agent(name) for name in creators(manifest)],
         "citeAs": bibtex(manifest),
         "inLanguage": "en",
-        "keywords": ["coordination", "synthetic data", "text-infilling", "conjoin"],
+        "keywords": [*(about["keywords"] if about else _KEYWORDS), "conjoin"],
         "isLiveDataset": False,
         "prov:wasDerivedFrom": _derived_from(manifest, origins),
-        "prov:wasGeneratedBy": [_activity(key, g) for key, g in manifest["generations"].items()],
+        "prov:wasGeneratedBy": [activity(key, g) for key, g in manifest["generations"].items()],
         "rai:dataCollection": texts["collection"],
         "rai:dataCollectionType": ["Synthetic data generation"],
         "rai:machineAnnotationTools": [f"conjoin {manifest['conjoin']}"],
@@ -60,7 +72,7 @@ def croissant(
         "distribution": [_file(s) for s in manifest["shards"]]
         + [_file_set(part) for part, shards in parts.items() if shards],
         "recordSet": [
-            _records(part, pq.read_schema(folder / shards[0]["file"]), shards, meanings(manifest))
+            _records(part, pq.read_schema(folder / shards[0]["file"]), shards, columns)
             for part, shards in parts.items()
             if shards
         ],
@@ -96,19 +108,32 @@ def _derived_from(manifest: Mapping[str, Any], origins: Sequence[str]) -> list[d
 
 
 def _activity(key: str, generation: Mapping[str, Any]) -> dict[str, Any]:
-    settings = generation.get("settings", {})
-    said = ", ".join(f"{name}={value}" for name, value in sorted(settings.items()))
-    natural = settings.get("fills") == HARVESTED
+    natural = generation.get("settings", {}).get("fills") == HARVESTED
     kind = "parser" if natural else "language model"
-    used = [{"@type": "prov:Entity", "prov:label": f"{kind} {generation.get('model')}"}]
+    used = [f"{kind} {generation.get('model')}"]
     for name, digest in sorted(generation.get("inputs", {}).items()):
         if digest:
-            used.append({"@type": "prov:Entity", "prov:label": f"{name}, sha256 {digest}"})
+            used.append(f"{name}, sha256 {digest}")
+    return _did(key, generation, "harvest" if natural else "generate", used)
+
+
+def _making(key: str, generation: Mapping[str, Any], verb: str) -> dict[str, Any]:
+    """What made rows of another task: of its inputs those that have a digest are named."""
+    used = [f"model {model}" for model in [generation.get("model")] if model]
+    for name, digest in sorted((generation.get("inputs") or {}).items()):
+        if isinstance(digest, str) and _SHA256.fullmatch(digest):
+            used.append(f"{name}, sha256 {digest}")
+    return _did(key, generation, verb, used)
+
+
+def _did(key: str, generation: Mapping[str, Any], verb: str, used: Sequence[str]) -> dict[str, Any]:
+    settings = generation.get("settings", {})
+    said = ", ".join(f"{name}={value}" for name, value in sorted(settings.items()))
     return {
         "@type": "prov:Activity",
         "@id": f"urn:conjoin:generation:{key}",
-        "prov:label": f"conjoin {'harvest' if natural else 'generate'}: {said}",
-        "prov:used": used,
+        "prov:label": f"conjoin {verb}: {said}",
+        "prov:used": [{"@type": "prov:Entity", "prov:label": each} for each in used],
         "prov:wasAssociatedWith": {
             "@type": "prov:SoftwareAgent",
             "prov:label": f"conjoin, algorithm {generation.get('algorithm', 'unknown')}",

@@ -15,7 +15,12 @@ from pipeline.release.shards import CONFIGS
 _TAGS = ["coordination", "coordination-disambiguation", "synthetic", "text-infilling", "conjoin"]
 _BOUNDS = ("1K", "10K", "100K", "1M", "10M", "100M", "1B", "10B")
 _SIZES = ("n<1K", *map("<n<".join, pairwise(_BOUNDS)))
-_MADE_UP = {"world"}  # readers of what no person wrote
+_MADE_UP = {
+    "world",
+    "world-arguments",
+    "world-questions",
+    "world-relations",
+}  # readers of what no person wrote
 
 
 def front_matter(
@@ -33,14 +38,15 @@ def front_matter(
         about: what it says of candidates of another task than coordination; None: nothing of that name.
     """
     present = [part for part in CONFIGS if any(s["config"] == part for s in manifest["shards"])]
-    made_up = set(readers_of(manifest, origins).values()) <= _MADE_UP
     rows = sum(manifest["rows"].values())
     card = {
         "pretty_name": manifest["name"],
         "language": ["en"],
         **hub_licence(manifest["license"]),
         "annotations_creators": ["machine-generated"],
-        "language_creators": ["machine-generated"] if made_up else ["found", "machine-generated"],
+        "language_creators": ["machine-generated"]
+        if is_made_up(manifest, origins)
+        else ["found", "machine-generated"],
         "multilinguality": ["monolingual"],
         "source_datasets": [f"extended|other-{name}" for name in source_names(manifest, origins)],
         "size_categories": [_SIZES[sum(rows >= 10**digits for digits in range(3, 10))]],
@@ -62,6 +68,11 @@ def front_matter(
     }
     card = {key: value for key, value in (card | dict(about or {})).items() if value is not None}
     return str(yaml.safe_dump(card, sort_keys=False, allow_unicode=True, width=100))
+
+
+def is_made_up(manifest: Mapping[str, Any], origins: Sequence[str]) -> bool:
+    """Whether no person wrote the text of any source."""
+    return set(readers_of(manifest, origins).values()) <= _MADE_UP
 
 
 def source_names(manifest: Mapping[str, Any], origins: Sequence[str]) -> list[str]:

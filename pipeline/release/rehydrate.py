@@ -1,6 +1,7 @@
 """A stand-off release with its text put back: rows, shards and manifest."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,15 @@ from pipeline.core.parquet import MANIFEST, row_count
 from pipeline.core.types import Span, candidate_id
 from pipeline.corpus.layout import Shards
 from pipeline.corpus.manifest import FORMAT
+from pipeline.release.kinds.protocol import Columns, PuttingBack
 from pipeline.release.shards import CONFIGS, RELEASED, STAND_OFF, with_source, write_shards
 from pipeline.release.stand_off import donated_fill, natural_fill, rebuilt_words
 from pipeline.text.columns import with_text
 
 
-def write_rehydrated(folder: Path, shards: Shards, source: Path, command: str) -> dict[str, Any]:
+def write_rehydrated(
+    folder: Path, shards: Shards, source: Path, command: str, putting: PuttingBack
+) -> dict[str, Any]:
     """Write shards and ``manifest.json`` into an empty folder; rows and shards are those released.
 
     Args:
@@ -25,6 +29,7 @@ def write_rehydrated(folder: Path, shards: Shards, source: Path, command: str) -
         shards: the stand-off release; ``require_whole`` has checked it.
         source: the ``sentences.parquet`` it was made of.
         command: the line that does this.
+        putting: what puts its words back.
 
     Returns:
         The manifest.
@@ -42,7 +47,7 @@ def write_rehydrated(folder: Path, shards: Shards, source: Path, command: str) -
             "not a manifest of a stand-off release: it lacks rows or full_digests",
             path=shards.place / MANIFEST, remedy="get the release again",
         ) from error  # fmt: skip
-    entries, found, rebuilder = [], {}, _Rebuilder()
+    entries, found = [], {}
     for config, files in zip(CONFIGS, (shards.accepted, shards.rejects), strict=True):
         if (held := sum(map(row_count, files))) != rows[config]:
             raise InputError(
@@ -51,15 +56,15 @@ def write_rehydrated(folder: Path, shards: Shards, source: Path, command: str) -
             )  # fmt: skip
         if not files:
             continue
-        with with_source(files, STAND_OFF[config], source) as batches:
+        with putting.rows(files, config) as batches:
             made, whole = write_shards(
-                folder, config, RELEASED[config], rebuilder.rebuild(batches, RELEASED[config]),
+                folder, config, putting.released[config], batches,
                 rows=rows[config], count=len(files),
             )  # fmt: skip
         entries += made
         found[config] = whole.hex()
     if any(found.get(config, expected[config]) != expected[config] for config in CONFIGS):
-        raise rebuilder.error(source)
+        raise putting.error(source)
     manifest |= {
         "format": FORMAT,
         "stand_off": False,
@@ -81,14 +86,27 @@ _NO_DONOR = "their donor is not in it"
 _CHANGED = "rebuilt to other words than were released"
 
 
-class _Rebuilder:
-    """Puts the source's words back into rows, and keeps account of where that failed."""
+class RebuiltCandidates:
+    """Puts the source's words back into rows of coordination (``PuttingBack``).
 
-    def __init__(self) -> None:
+    Args:
+        source: a ``sentences.parquet``.
+    """
+
+    released: Columns = RELEASED
+
+    def __init__(self, source: Path) -> None:
+        self._source = source
         self._rows = dict.fromkeys((_MISSING, _NO_DONOR, _CHANGED), 0)
         self._first = dict.fromkeys(self._rows, "")
 
-    def rebuild(
+    @contextmanager
+    def rows(self, files: Sequence[Path], config: str) -> Iterator[Iterator[pa.RecordBatch]]:
+        """See ``PuttingBack``."""
+        with with_source(files, STAND_OFF[config], self._source) as batches:
+            yield self._rebuilt(batches, RELEASED[config])
+
+    def _rebuilt(
         self, batches: Iterable[pa.RecordBatch], schema: pa.Schema
     ) -> Iterator[pa.RecordBatch]:
         """Rows with text.
@@ -119,13 +137,7 @@ class _Rebuilder:
             for what, rows in self._rows.items()
             if rows
         ]
-        return InputError(
-            "this is not the source that the release was made of ("
-            + ("; ".join(parts) or "the rows come out with another digest")
-            + ")",
-            path=source,
-            remedy="ingest the very corpus that the release's manifest.json names as its source",
-        )
+        return another_source(source, parts)
 
     def _text(self, row: Mapping[str, Any]) -> tuple[str, list[str]]:
         """The fill and the words of the sentence."""
@@ -152,3 +164,14 @@ class _Rebuilder:
         self._first[what] = self._first[what] or row["sentence_id"]
         self._rows[what] += 1
         return "", []
+
+
+def another_source(source: Path, faults: Sequence[str]) -> InputError:
+    """One line on why the source is not the one that the release was made of."""
+    return InputError(
+        "this is not the source that the release was made of ("
+        + ("; ".join(faults) or "the rows come out with another digest")
+        + ")",
+        path=source,
+        remedy="ingest the very corpus that the release's manifest.json names as its source",
+    )

@@ -13,7 +13,7 @@ from pipeline.corpus.checked import require_whole
 from pipeline.corpus.counts import Survey
 from pipeline.corpus.handing_on import require_permission
 from pipeline.corpus.layout import Shards, find_shards
-from pipeline.corpus.licences import UNKNOWN, licence_ids, terms
+from pipeline.corpus.licences import UNKNOWN, terms
 from pipeline.corpus.origin import facts, find_corpus, foreign_rows, sentences_of, trees_used
 from pipeline.corpus.rows import generations, lost_trees
 from pipeline.corpus.sentence_trees import TREEBANK
@@ -21,16 +21,16 @@ from pipeline.corpus.statistics import summarise
 from pipeline.corpus.validity.checks import require_valid
 from pipeline.release.candidate_trees import PARSER, CandidateTrees
 from pipeline.release.card import write_documents
+from pipeline.release.kinds.known import kind_of
+from pipeline.release.kinds.stage import release_kind
 from pipeline.release.package import (
     copy_provenance,
     earlier_release,
     write_checksums,
     write_release,
 )
-from pipeline.release.pairs.rows import are_pairs
-from pipeline.release.pairs.stage import release_pairs
 from pipeline.release.settings import ReleaseSettings
-from pipeline.release.survey import declared, survey
+from pipeline.release.survey import declared, survey, without_the_text
 
 ALGORITHM = 1
 """Raise it when a code change changes the rows made from the same inputs (tests/test_golden.py)."""
@@ -46,8 +46,8 @@ def run(settings: ReleaseSettings) -> None:
         SettingsError: ``license`` is none that conjoin knows.
     """
     shards = _input(settings)
-    pairs = are_pairs(shards)
-    if not pairs:
+    kind = kind_of(shards)
+    if kind is None:
         for place in settings.named_places():
             require_coordination(place, settings.stage)
     claim = Claim(settings.out, "release", _named(settings), earlier_release)
@@ -62,11 +62,11 @@ def run(settings: ReleaseSettings) -> None:
             remedy="generate from more sentences",
         )  # fmt: skip
     licenses = _licenses(settings, found)
-    if pairs:
-        _print(settings, *release_pairs(settings, shards, found, claim))
+    if kind is not None:
+        _print(settings, *release_kind(kind, settings, shards, found, claim))
         return
     if not settings.stand_off:
-        require_permission(licenses, shards.place, remedy=_remedy)
+        require_permission(licenses, shards.place, remedy=without_the_text)
     corpus = _source(settings, shards)
     used = trees_used(generations(shards).values())
     sources = [facts(corpus, used)] if corpus else (shards.manifest or {}).get("sources", [])
@@ -122,19 +122,6 @@ def _licenses(settings: ReleaseSettings, found: Survey) -> dict[str, int]:
     if settings.license is not None and UNKNOWN not in found.licenses:
         say(f"--license {settings.license} changes nothing: no row says {UNKNOWN} alone")
     return declared(found.licenses, settings.license)
-
-
-def _remedy(expression: str) -> str:
-    """What to do about rows whose text must not be handed on."""
-    remedy = "`--stand-off` releases the corpus without the source's sentences"
-    if expression == UNKNOWN:
-        return f"name it with `--license`, or {remedy}"
-    if UNKNOWN in licence_ids(expression):
-        return (
-            "`--license` does not tell which of a row's sentences it is for: name it with `conjoin "
-            f"ingest --license` where those are from and generate again, or {remedy}"
-        )
-    return remedy
 
 
 def _source(settings: ReleaseSettings, shards: Shards) -> Path | None:
@@ -208,6 +195,8 @@ def _print(settings: ReleaseSettings, manifest: Mapping[str, Any], released: Sur
                 withheld,
             )
         say(
-            "Stand-off: no source sentence of four or more words, and no four words in a row of a row's "
+            "Stand-off: no word of the source but the connectives. All rows were rebuilt and compared."
+            if "task" in manifest
+            else "Stand-off: no source sentence of four or more words, and no four words in a row of a row's "
             "own; single words may be shared. All rows were rebuilt from the source and compared."
         )

@@ -11,7 +11,7 @@ from pipeline.core.parquet import MANIFEST, column_names, read_batches
 from pipeline.corpus.checked import listed_facts
 from pipeline.corpus.counts import Survey
 from pipeline.corpus.layout import Shards
-from pipeline.corpus.licences import UNKNOWN, canonical
+from pipeline.corpus.licences import UNKNOWN, canonical, licence_ids
 from pipeline.corpus.rows import RELEASED_REJECTS, generations
 from pipeline.release.shards import CONFIGS
 
@@ -65,3 +65,16 @@ def declared(licenses: Mapping[str, int], license_: str | None) -> dict[str, int
     for expression, rows in licenses.items():
         named[canonical(license_) if license_ and expression == UNKNOWN else expression] += rows
     return dict(sorted(named.items()))
+
+
+def without_the_text(expression: str) -> str:
+    """What to do about rows whose text must not be handed on."""
+    remedy = "`--stand-off` releases the corpus without the source's sentences"
+    if expression == UNKNOWN:
+        return f"name it with `--license`, or {remedy}"
+    if UNKNOWN in licence_ids(expression):
+        return (
+            "`--license` does not tell which of a row's sentences it is for: name it with `conjoin "
+            f"ingest --license` where those are from and generate again, or {remedy}"
+        )
+    return remedy

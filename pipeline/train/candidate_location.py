@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import pyarrow as pa
 
@@ -122,7 +122,7 @@ class _Folder:
                 path=self._folder,
                 remedy=f"run `conjoin generate`, or {_KINDS}",
             )
-        if "fill_words" in column_names(shards[0]):
+        if _is_stand_off(self._folder, shards[0]):
             raise InputError(
                 "a stand-off release, which leaves its sentences' words out", path=self._folder,
                 remedy="rebuild it with `conjoin rehydrate` first",
@@ -148,6 +148,15 @@ class _Folder:
             for batch in read_batches(path, _columns(read_schema(path), self._columns), _BATCH):
                 yield str(path), first, _with_score(batch)
                 first += len(batch)
+
+
+def _is_stand_off(folder: Path, shard: Path) -> bool:
+    """Whether a folder is a release without text: its columns say so, or of other tasks its manifest."""
+    if "fill_words" in column_names(shard):
+        return True
+    path = folder / MANIFEST
+    manifest: Any = read_json(path, object) if path.is_file() else None
+    return isinstance(manifest, dict) and bool(manifest.get("stand_off"))
 
 
 class _Hub:

@@ -25,11 +25,13 @@ from pipeline.models.writers import asking
 from pipeline.models.writers.protocol import Prompt, Sampling, WrittenAnswer
 from pipeline.release.licence_files import notices
 from pipeline.release.pairs.card import words
-from pipeline.release.pairs.rows import RELEASED_PAIRS
+from pipeline.release.pairs.rows import NewPairs
 from pipeline.release.settings import ReleaseSettings
 from pipeline.release.stage import run
 from pipeline.sharing.push.command import run as push
 from pipeline.sharing.push.settings import PushSettings
+from pipeline.sharing.validate import command as validate
+from pipeline.sharing.validate.settings import ValidateSettings
 from pipeline.tasks.relations.synthesize import rows as made_rows
 from pipeline.tasks.relations.synthesize import stage as synthesize
 from pipeline.tasks.relations.synthesize.settings import SynthesizeSettings
@@ -93,7 +95,7 @@ def test_a_language_models_pairs_are_released_with_all_that_is_known_of_them(
         assert sorted(map(json.dumps, found)) == sorted(map(json.dumps, kept))
         assert manifest["rows"][config] == len(kept) > 0
         (first, *_) = sorted(out.glob(pattern))
-        assert pq.read_schema(first).equals(RELEASED_PAIRS[config])
+        assert pq.read_schema(first).equals(NewPairs.released[config])
     assert len(list(out.glob("data/*"))) == 2
     assert (manifest["task"], manifest["name"]) == ("relations", "conjoin-toy-written-pairs")
     assert manifest["license"] == "Apache-2.0 AND CC-BY-4.0"
@@ -248,15 +250,15 @@ def _settled(folder: Path, path: Path) -> None:
     write_json(folder / "manifest.json", manifest)
 
 
-def test_a_null_is_no_matter_for_validate(corpus: Path, tmp_path: Path) -> None:
-    """Which takes no argument pairs."""
+def test_a_null_is_refused(corpus: Path, tmp_path: Path) -> None:
+    """In one line, that says what finds the others."""
     folder = made(corpus, "candidates/a", filter="none")
     (path, *_) = folder.glob("candidates-*")
     table = pq.read_table(path)
     place, nothing = table.schema.get_field_index("label"), pa.nulls(len(table), pa.string())
     pq.write_table(table.set_column(place, "label", nothing), path)
     _settled(folder, path)
-    with pytest.raises(InputError, match=r"null in column 'label'; make the pairs again"):
+    with pytest.raises(InputError, match=r"null in column 'label'; `conjoin validate` says"):
         run(ReleaseSettings(candidates=folder, out=tmp_path / "release"))
 
 
@@ -302,10 +304,9 @@ def test_commands_for_coordination_say_whose_release_it_is(
     """In one line that names the task; push shows what it would send."""
     out = tmp_path / "release"
     run(ReleaseSettings(candidates=made(corpus, "candidates/a", filter="none"), out=out))
-    for command in ("validate", "stats"):
-        with pytest.raises(SystemExit):
-            app([command, str(out)])
-        assert "one of the task 'relations'" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        app(["stats", str(out)])
+    assert "one of the task 'relations'" in capsys.readouterr().err
     push(PushSettings(release=out, repository="owner/name"))
     assert "Nothing was sent" in capsys.readouterr().out
 
@@ -325,7 +326,7 @@ def test_every_reason_and_column_is_explained() -> None:
         and name not in {"RELATIONS_FILE", "SYNTHETIC"}
     }  # fmt: skip
     assert reasons == set(words("reasons"))
-    assert set(RELEASED_PAIRS["rejected"].names) == set(words("columns"))
+    assert set(NewPairs.released["rejected"].names) == set(words("columns"))
     assert issubclass(InputError, ConjoinError)
 
 
@@ -336,3 +337,24 @@ def test_cards_show_names_that_can_be_printed(tmp_path: Path, given: dict[str, A
     """Of whatever release."""
     with pytest.raises(SettingsError, match="no control character: cards show it"):
         ReleaseSettings.build({"candidates": tmp_path, "out": tmp_path / "x"} | given, None)
+
+
+def test_validate_takes_them(
+    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The folder, its release, and one that somebody touched."""
+    folder, out = made(corpus, "candidates/a", filter="none"), tmp_path / "release"
+    run(ReleaseSettings(candidates=folder, out=out))
+    for place in (folder, out):
+        validate.run(ValidateSettings(place=place))
+        assert "no violations" in capsys.readouterr().out
+    (path, *_) = out.glob("data/*")
+    table = pq.read_table(path)
+    write_rows(path, table.schema, [row | {"arg2": "a\x1b[2J"} for row in table.to_pylist()])
+    with pytest.raises(SystemExit):
+        validate.run(ValidateSettings(place=out))
+    said = capsys.readouterr().out
+    for kind in ("id differs from content", "checksum differs", "row digest differs from manifest"):
+        assert kind in said
+    with pytest.raises(SettingsError, match="these are argument pairs"):
+        validate.run(ValidateSettings(place=out, apart=["dev"]))

@@ -2,10 +2,13 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
 
 from pipeline.core.candidates import candidate_shards
 from pipeline.core.errors import InputError
-from pipeline.core.parquet import MANIFEST, read_rows
+from pipeline.core.parquet import MANIFEST, column_names, read_rows
 from pipeline.core.questions import PSEUDO_QUESTIONS, Question
 from pipeline.core.tally import Tally
 from pipeline.core.types import SPLITS
@@ -15,7 +18,7 @@ _AGAIN = "make them again with `conjoin ask`"
 
 
 def read_asked(source: Path, tally: Tally, *, strict: bool = False) -> Iterator[Question]:
-    """Yield the questions of a folder of candidates, each in the split that its row names.
+    """Yield the questions of a folder of candidates, or of a release, each in the split that its row names.
 
     Ids are ``asked/`` and the row's ``candidate_id``.
 
@@ -36,7 +39,7 @@ def read_asked(source: Path, tally: Tally, *, strict: bool = False) -> Iterator[
             remedy="name a folder that it finished",
         )
     for path in shards:
-        for number, row in enumerate(read_rows(path, PSEUDO_QUESTIONS)):
+        for number, row in enumerate(_rows(path)):
             question = Question(
                 question_id=f"asked/{row['candidate_id']}", doc_id=of_context(row["context"]),
                 split=row["split"], asks="effect", context=row["context"], choices=tuple(row["choices"]),
@@ -55,3 +58,12 @@ def read_asked(source: Path, tally: Tally, *, strict: bool = False) -> Iterator[
                 continue
             tally.keep()
             yield question
+
+
+def _rows(path: Path) -> Iterator[dict[str, Any]]:
+    """The rows of a file; those of a release name their run, too."""
+    released = "generation" in column_names(path)
+    return read_rows(path, PSEUDO_QUESTIONS.append(_RUN) if released else PSEUDO_QUESTIONS)
+
+
+_RUN = pa.field("generation", pa.string(), nullable=False)

@@ -1,44 +1,40 @@
-"""The documents of a release of new argument pairs, and among them README.md, its dataset card.
-
-Every figure comes from the rows or the manifest, none is typed.
-"""
+"""The documents of a release of new argument pairs, and among them README.md, its dataset card."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
-import yaml
-
-from pipeline.core.files import write_text
+from pipeline.core.corpora import RELATIONS
 from pipeline.core.markdown import code, grid, plain, printable
-from pipeline.corpus.licences import UNKNOWN, terms
-from pipeline.release.card import columns_of, place_of
-from pipeline.release.card_text import settings as settings_table
-from pipeline.release.card_text import templates
-from pipeline.release.front_matter import front_matter, source_names
-from pipeline.release.licence_files import bibtex, citation_file, licence_file, notices
-from pipeline.release.method_text import annotated, resource
+from pipeline.corpus.licences import UNKNOWN
+from pipeline.release.kinds.card import (
+    reasons_table,
+    rows_of_release,
+    said,
+    write_kind_documents,
+)
 
 _OF_A_ROW = (
     "Each row has in its column `license` the licence of its source pair and, where a language model wrote "
     "for it, the terms on what that writes, joined by AND."
 )
 _TAGS = ["discourse-relations", "implicit-relations", "synthetic", "conjoin"]
-_READ = 4096
+_LIMITS = [
+    "A sense is the one that a pair was written for, not one that people gave it.",
+    "What a model confuses was counted on the validation pairs of one draw.",
+]
+_READ = ("writer", "sentence_id", "label", "confused", "arg1", "arg2")
 
 
-@cache
 def words(what: str) -> dict[str, str]:
-    """A part of ``pairs.yaml``: ``columns``, ``reasons`` of rejects, ``filters`` or ``writers``."""
-    found: dict[str, str] = yaml.safe_load(resource("pairs.yaml"))[what]
+    """A part of ``relations.yaml``: ``columns``, ``reasons`` of rejects, ``filters`` or ``writers``."""
+    found: dict[str, str] = said(RELATIONS)[what]
     return found
 
 
 def write_pair_documents(folder: Path, manifest: Mapping[str, Any]) -> None:
-    """Write README.md, LICENSE and CITATION.cff; the same input gives the same bytes.
+    """Write README.md, LICENSE, CITATION.cff and croissant.json; the same input gives the same bytes.
 
     Args:
         folder: of the release, whose shards and ``manifest.json`` stand.
@@ -49,19 +45,44 @@ def write_pair_documents(folder: Path, manifest: Mapping[str, Any]) -> None:
     """
     manifest = printable(manifest)
     found = _Counts(folder, manifest)
-    origins = printable(sorted(found.origins))
-    changes = "made new pairs of argument pairs: " + "; ".join(
-        dict.fromkeys(words("writers")[kind] for kind in found.kinds)
-    )
-    write_text(folder / "LICENSE", licence_file(manifest, origins, _OF_A_ROW, changes))
-    about = {
-        "message": "If you use this corpus, please cite it.",
-        "abstract": "Argument pairs of discourse relations without a connective, made for senses that a "
-        "model takes for others.",
-        "keywords": ["discourse relations", "synthetic data"],
-    }
-    write_text(folder / "CITATION.cff", citation_file(manifest, about))
-    write_text(folder / "README.md", _card(folder, manifest, found, origins))
+    written = "; ".join(dict.fromkeys(words("writers")[kind] for kind in found.kinds))
+    runs = [
+        {"key": code(key), "run": run, "kind": words("writers")[kind], **_chosen(run)}
+        for (key, run), kind in zip(manifest["generations"].items(), found.kinds, strict=True)
+    ]
+    machine = {"a language model", "oracle"} >= set(found.kinds)
+    write_kind_documents(
+        folder, manifest, printable(sorted(found.origins)), template="pairs.md.jinja",
+        front={
+            "language": None,  # of which nothing is recorded
+            "language_creators": ["machine-generated"] if machine else ["found"],
+            "multilinguality": None,
+            "task_categories": ["text-classification"],
+            "task_ids": None,
+            "tags": _TAGS,
+        },
+        facts={
+            "runs": runs,
+            "writers": _writers(found),
+            "senses": _senses(found),
+            "reasons": reasons_table(found.reasons, manifest, words("reasons")),
+            "samples": [
+                f"**{plain(label)}** {code(row['arg1'])} ‖ {code(row['arg2'])}"
+                for label, row in found.samples.items()
+            ],
+        },
+        texts={
+            "of_a_row": _OF_A_ROW,
+            "changes": f"made new pairs of argument pairs: {written}",
+            "abstract": "Argument pairs of discourse relations without a connective, made for senses that a "
+            "model takes for others.",
+            "keywords": ["discourse relations", "synthetic data"],
+            "columns": words("columns"),
+            "verb": "synthesize",
+            "collection": f"Argument pairs of a corpus became new ones: {written}.",
+            "limits": _LIMITS,
+        },
+    )  # fmt: skip
 
 
 class _Counts:
@@ -73,7 +94,7 @@ class _Counts:
         reasons: rejects by reason.
         origins: what the ids of source pairs begin with.
         samples: the first row of each sense.
-        kinds: what kind of writer each run has, a key of ``writers`` in ``pairs.yaml``.
+        kinds: what kind of writer each run has, a key of ``writers`` in ``relations.yaml``.
     """
 
     def __init__(self, folder: Path, manifest: Mapping[str, Any]) -> None:
@@ -81,7 +102,7 @@ class _Counts:
         self.writers: dict[str, Counter[str]] = {}
         self.origins: set[str] = set()
         self.samples: dict[str, Mapping[str, Any]] = {}
-        for config, row in _rows(folder, manifest):
+        for config, row in rows_of_release(folder, manifest, _READ):
             self.writers.setdefault(row["writer"], Counter())[config] += 1
             self.origins.add(row["sentence_id"].partition("/")[0])
             if config == "rejected":
@@ -92,58 +113,9 @@ class _Counts:
         self.kinds = [_kind(run) for run in manifest["generations"].values()]
 
 
-def _rows(folder: Path, manifest: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    wanted = ["writer", "sentence_id", "label", "confused", "arg1", "arg2"]
-    for shard in manifest["shards"]:
-        columns = wanted + ["reason"] * (shard["config"] == "rejected")
-        with pq.ParquetFile(folder / shard["file"]) as file:
-            for batch in file.iter_batches(_READ, columns=columns):
-                for row in batch.to_pylist():
-                    yield shard["config"], row
-
-
 def _kind(run: Mapping[str, Any]) -> str:
     kind = str((run.get("inputs") or {}).get("writer"))
     return kind if kind in words("writers") else "a language model"
-
-
-def _card(folder: Path, manifest: Mapping[str, Any], found: _Counts, origins: Sequence[str]) -> str:
-    place = place_of(manifest)
-    about = {
-        "language": None,  # of which nothing is recorded
-        "language_creators": ["machine-generated"]
-        if {"a language model", "oracle"} >= set(found.kinds)
-        else ["found"],
-        "multilinguality": None,
-        "task_categories": ["text-classification"],
-        "task_ids": None,
-        "tags": _TAGS,
-    }
-    runs = [
-        {"key": code(key), "run": run, "kind": words("writers")[kind], **_chosen(run)}
-        for (key, run), kind in zip(manifest["generations"].items(), found.kinds, strict=True)
-    ]
-    return templates().get_template("pairs.md.jinja").render(
-        front_matter=front_matter(folder, manifest, origins, about),
-        manifest=manifest,
-        place=place,
-        path="path/to/" + place.rpartition("/")[2],
-        sources_named=source_names(manifest, origins),
-        annotated=annotated(manifest),
-        runs=runs,
-        writers=_writers(found),
-        senses=_senses(found),
-        reasons=_reasons(found, manifest),
-        samples=[
-            f"**{plain(label)}** {code(row['arg1'])} ‖ {code(row['arg2'])}"
-            for label, row in found.samples.items()
-        ],
-        columns=columns_of(folder, manifest, words("columns")),
-        settings=settings_table(manifest),
-        licences=[(code(name), n, terms(name)) for name, n in manifest["licenses"].items()],
-        sources=notices(manifest, origins),
-        bibtex=bibtex(manifest),
-    )  # fmt: skip
 
 
 def _chosen(run: Mapping[str, Any]) -> dict[str, Any]:
@@ -183,17 +155,3 @@ def _senses(found: _Counts) -> str:
         for (label, confused), count in every
     ]
     return grid(["sense (`label`)", "taken for (`confused`)", "rows", "share"], rows, names=2)
-
-
-def _reasons(found: _Counts, manifest: Mapping[str, Any]) -> str | None:
-    whole = sum(manifest["rows"].values())
-    rows = [
-        [
-            code(reason),
-            plain(words("reasons").get(reason, "–")),
-            count,
-            f"{100 * count / whole:.2f} %",
-        ]
-        for reason, count in sorted(found.reasons.items(), key=lambda item: (-item[1], item[0]))
-    ]
-    return grid(["reason", "meaning", "rows", "of all rows"], rows, names=2) if rows else None

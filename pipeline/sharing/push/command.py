@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from pipeline.core.console import say, table, warn
 from pipeline.core.errors import InputError
 from pipeline.core.parquet import MANIFEST, column_names
@@ -11,10 +13,11 @@ from pipeline.corpus.checked import require_whole
 from pipeline.corpus.handing_on import licences_of, require_permission
 from pipeline.corpus.layout import Shards, find_shards
 from pipeline.corpus.licences import combined, terms
-from pipeline.corpus.rows import STAND_OFF, STAND_OFF_REJECTS
 from pipeline.corpus.validity.checks import require_valid
+from pipeline.release.kinds.known import kind_of
+from pipeline.release.kinds.rows import require_valid_rows
 from pipeline.release.package import checked_files
-from pipeline.release.pairs.rows import are_pairs, require_valid_pairs
+from pipeline.release.shards import STAND_OFF
 from pipeline.sharing.push.settings import PushSettings
 
 _STALE = ["data/*", "rejected/*", "provenance/*"]
@@ -59,8 +62,9 @@ def _require_rows(shards: Shards, manifest: Mapping[str, Any], files: Sequence[P
                 f"{MANIFEST} lists no such shard", path=path,
                 remedy="remove it; a release is sent as it was written",
             )  # fmt: skip
+    kind = kind_of(shards)
     if shards.kind == "stand-off":
-        _require_no_text(shards)
+        _require_no_text(shards, STAND_OFF if kind is None else kind.stand_off)
     licenses = licences_of(shards)
     if (held := combined(licenses)) != manifest["license"]:
         raise InputError(
@@ -74,18 +78,18 @@ def _require_rows(shards: Shards, manifest: Mapping[str, Any], files: Sequence[P
                 "it was rebuilt with its source's text: push the stand-off release it came from"
             )
         require_permission(licenses, shards.place, remedy=lambda _: remedy)
-    if are_pairs(shards):
-        require_valid_pairs(shards)
+    if kind is not None:
+        require_valid_rows(kind, shards)
     else:
         require_valid(shards, distinct=True)
 
 
-def _require_no_text(shards: Shards) -> None:
+def _require_no_text(shards: Shards, allowed: Mapping[str, pa.Schema]) -> None:
     """Refuse columns that no stand-off release has; what stands in the others is asked of each row."""
-    for paths, schema in ((shards.accepted, STAND_OFF), (shards.rejects, STAND_OFF_REJECTS)):
+    for paths, config in ((shards.accepted, "train"), (shards.rejects, "rejected")):
         for path in paths:
             for name in column_names(path):
-                if name not in schema.names:
+                if config not in allowed or name not in allowed[config].names:
                     raise InputError(
                         f"{MANIFEST} says that this is a stand-off release, and column {name!r} is here",
                         path=path, remedy=_ANEW,

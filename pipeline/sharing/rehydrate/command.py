@@ -15,8 +15,10 @@ from pipeline.corpus.licences import terms
 from pipeline.corpus.origin import facts, sentences_of
 from pipeline.corpus.statistics import summarise
 from pipeline.release.card import write_documents
+from pipeline.release.kinds.known import kind_of
+from pipeline.release.kinds.protocol import PuttingBack
 from pipeline.release.package import carry_provenance, earlier_release, write_checksums
-from pipeline.release.rehydrate import write_rehydrated
+from pipeline.release.rehydrate import RebuiltCandidates, write_rehydrated
 from pipeline.release.shards import CONFIGS
 from pipeline.sharing.rehydrate.settings import RehydrateSettings
 
@@ -36,11 +38,18 @@ def run(settings: RehydrateSettings) -> None:
     )  # fmt: skip
     claim.check()
     require_whole(shards)
+    kind = kind_of(shards)
     facts(source)  # a sentence must not stand there twice
     with appearing(claim) as folder:
-        manifest = write_rehydrated(folder, shards, source, settings.shown_command())
+        putting: PuttingBack = RebuiltCandidates(source)
+        if kind is not None:
+            putting = kind.putting_back(source)
+        manifest = write_rehydrated(folder, shards, source, settings.shown_command(), putting)
         carry_provenance(folder, settings.release)
-        write_documents(folder, manifest, summarise(find_shards(folder), source))
+        if kind is None:
+            write_documents(folder, manifest, summarise(find_shards(folder), source))
+        else:
+            kind.write_documents(folder, manifest)
         write_checksums(folder)
     _print(settings, manifest)
 

@@ -15,12 +15,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.core.console import Meter, say, table
-from pipeline.core.errors import InputError
+from pipeline.core.errors import InputError, SettingsError
 from pipeline.corpus.candidate_checks import Fault
 from pipeline.corpus.digest import RowDigest
 from pipeline.corpus.engine import engine
 from pipeline.corpus.layout import Shards
 from pipeline.corpus.validity.checks import RowChecks, nulls
+from pipeline.release.kinds.known import kind_of
 from pipeline.select.leakage import HeldOut
 from pipeline.sharing.validate.files import (
     Reading,
@@ -29,6 +30,7 @@ from pipeline.sharing.validate.files import (
     readable_sum,
     take_stock,
 )
+from pipeline.sharing.validate.kinds import KindChecks
 from pipeline.sharing.validate.leaks import leaked
 from pipeline.sharing.validate.manifest import Held, Totals, check_manifest, entries_of
 from pipeline.sharing.validate.settings import ValidateSettings
@@ -41,13 +43,18 @@ def run(settings: ValidateSettings) -> None:
 
     Raises:
         InputError: there is nothing to check.
+        SettingsError: ``apart``, of rows that are no sentences.
         SystemExit: with code 1, after printing, if anything is wrong.
     """
     found, totals, sum_of = Violations(settings.examples), Totals(), cache(readable_sum)
     held_out = None
+    shards = take_stock(settings.place, found)
+    if settings.apart and (kind := kind_of(shards)) is not None:
+        raise SettingsError(
+            f"--apart holds sentences against held-out ones, and these are {kind.called}: leave it out"
+        )
     if settings.apart:
         held_out = HeldOut.read(settings.place, settings.corpus, settings.apart)
-    shards = take_stock(settings.place, found)
     check_files(shards, sum_of, found)
     with engine() as database:
         _Checker(shards, found, totals, database, held_out).run()
@@ -91,7 +98,10 @@ class _Checker:
     ) -> None:  # fmt: skip
         self._shards, self._found, self._totals = shards, found, totals
         self._held_out, self._database = held_out, database
-        self._rows = RowChecks(shards, database)
+        kind = kind_of(shards)
+        self._rows = (
+            RowChecks(shards, database) if kind is None else KindChecks(kind, shards, database)
+        )
         entries = entries_of(shards.manifest or {}) or {}
         self._digested = any("digest" in entry for entry in entries.values())
 

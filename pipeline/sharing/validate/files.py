@@ -31,6 +31,8 @@ from pipeline.corpus.rows import (
     WITH_TREES,
 )
 from pipeline.corpus.validity.checks import BATCH
+from pipeline.release.kinds.known import kind_of
+from pipeline.sharing.validate.kinds import columns_of_kind
 from pipeline.sharing.validate.violations import Violations
 
 _DOCUMENTS = ("README.md", "LICENSE", "CITATION.cff", "croissant.json")
@@ -279,6 +281,8 @@ def open_shard(path: Path, shards: Shards, name: str, found: Violations) -> Read
 
 
 def _schema(shards: Shards, found: pa.Schema, rejects: bool) -> pa.Schema:
+    if (kind := kind_of(shards)) is not None:
+        return columns_of_kind(kind, shards, found, rejects=rejects)
     bare = shards.kind == "file" and "words" not in found.names and "fill_words" in found.names
     if bare or shards.kind == "stand-off":
         return STAND_OFF_REJECTS if rejects else STAND_OFF

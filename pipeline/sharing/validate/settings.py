@@ -14,7 +14,6 @@ class ValidateSettings(PlaceSettings):
     """Check a corpus: schema, checksums, digests, ids, spans, text, licence."""
 
     stage: ClassVar[str] = "validate"
-    every_task: ClassVar[bool] = False
 
     examples: int = Field(3, ge=0, description="Rows shown of each kind of violation.")
     apart: HeldOutSplits = Field(

@@ -6,13 +6,12 @@ structures of Japanese; here cases are the subject, the object, and the preposit
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 
-from nltk.stem.snowball import SnowballStemmer
 from nltk.tree import Tree
 
 from pipeline.core.types import NEGATIONS
 from pipeline.text.heads import FORMS_OF_BE
+from pipeline.text.stems import stem
 from pipeline.text.trees import base_label, is_tag, leaves, unescape
 
 SUBJECT, OBJECT = "subject", "object"
@@ -29,7 +28,6 @@ _TIMES = frozenset(
 _VERBS = ("VB", "MD", "TO")
 _NOUNS = frozenset({"NN", "NNS", "NNP", "NNPS", "PRP", "CD", "EX", "FW", "VBG"})
 _ADJECTIVES = frozenset({"JJ", "JJR", "JJS", "VBN", "VBG", "VBD"})
-_STEMS = {"does": "do", "did": "do", "done": "do", "has": "have", "had": "have", "'ve": "have"}
 _ELLIPTIC = frozenset({"do", "want", "like", "wish"})
 """Verbs without an object where what is done, or wanted, stands in the clause before."""
 
@@ -96,18 +94,6 @@ def event_of(clause: Tree) -> Event | None:
     if stem(verb) in _ELLIPTIC and {each.role for each in found} <= {SUBJECT}:
         return None
     return Event(stem(verb) + particles, negated, passive, tuple(found))
-
-
-@cache
-def stem(word: str) -> str:
-    """Snowball's English stem of a word; that of *do* and *have* for all their forms."""
-    lower = word.lower()
-    return _STEMS.get(lower) or str(_stemmer().stem(lower))
-
-
-@cache
-def _stemmer() -> SnowballStemmer:
-    return SnowballStemmer("english")
 
 
 def _plain(word: str) -> str:

@@ -19,10 +19,10 @@ from pipeline.corpus.checked import open_candidates
 from pipeline.tasks.questions.ask import stage
 from pipeline.tasks.questions.ask.settings import AskSettings
 from pipeline.tasks.questions.ask.stage import AskedQuestions, run, split_of
-from pipeline.tasks.questions.ask.wording import Wording
 from pipeline.tasks.questions.leakage import COPIED, SAME_EVENTS
-from pipeline.tasks.questions.pairs import EventPair, read_event_pairs
+from pipeline.tasks.questions.pairs import read_event_pairs
 from pipeline.tasks.questions.votes import VOTES
+from pipeline.text.clauses import ClauseWording, context_text
 
 THINGS = ("jar", "lamp", "boat", "clock", "letter", "window", "plate", "bridge")
 CAUSES = ("he dropped the {}", "she painted the {}", "we sold the {}", "they moved the {}")
@@ -162,23 +162,19 @@ def test_licences_of_all_choices_are_joined(corpus: Path) -> None:
 
 def test_clauses_are_written_alike() -> None:
     """A capital letter at a sentence's beginning would tell where a clause stood; that of a name does not."""
-
-    def pair(former: str, latter: str, connective: str = "because") -> EventPair:
-        return EventPair(
-            "p", "s", tuple(former.split()), tuple(latter.split()), connective, None, None, "MIT"
-        )  # type: ignore[arg-type]
-
-    every = [pair("The dog saw Mary", "Mary did n't sleep"), pair("I slept", "DNA was found", "So"),
-             pair("It rains", "the dog sleeps", "if")]  # fmt: skip
-    wording = Wording(every)
-    assert [wording.clause(each.latter) for each in every] == [
+    every = [
+        ("because", "The dog saw Mary", "Mary did n't sleep"), ("So", "I slept", "DNA was found"),
+        ("if", "It rains", "the dog sleeps"),
+    ]  # fmt: skip
+    wording = ClauseWording(side.split() for _, *sides in every for side in sides)
+    assert [wording.clause(latter.split()) for _, _, latter in every] == [
         "Mary didn't sleep", "DNA was found", "the dog sleeps",
     ]  # fmt: skip
-    assert [wording.context(each) for each in every] == [
+    assert [context_text(c, wording.clause(former.split())) for c, former, _ in every] == [
         "because the dog saw Mary", "because I slept", "if it rains",
     ]  # fmt: skip
     for connective, written in {"therefore": "because", "when": "when", "since": "since"}.items():
-        assert wording.context(pair("It rains", "x", connective)) == f"{written} it rains"
+        assert context_text(connective, "it rains") == f"{written} it rains"
 
 
 def test_no_pair_of_events_is_on_two_sides() -> None:

@@ -39,10 +39,10 @@ from pipeline.sources.making import RowMaking, make_candidates
 from pipeline.tasks.questions.ask.bands import Band
 from pipeline.tasks.questions.ask.distractors import Bands, DistractorPool, choose
 from pipeline.tasks.questions.ask.settings import AskSettings
-from pipeline.tasks.questions.ask.wording import Wording
 from pipeline.tasks.questions.leakage import HeldOutQuestions
 from pipeline.tasks.questions.pairs import EventPair, read_core_pairs, read_event_pairs
 from pipeline.tasks.questions.votes import read_votes
+from pipeline.text.clauses import ClauseWording, context_text
 from pipeline.text.word_vectors import Senses
 
 ALGORITHM = 1
@@ -151,7 +151,7 @@ class AskedQuestions:
 
     def _unanswered(self, every: Sequence[EventPair]) -> list[Asked]:
         """The pairs that meet the condition, each with its answer alone."""
-        wording = Wording(every)
+        wording = ClauseWording(side for pair in every for side in (pair.former, pair.latter))
         if self._settings.condition == "basic":
             cores = {
                 each.pair_id: (each.former_core, each.latter_core)
@@ -164,7 +164,9 @@ class AskedQuestions:
             }
         return [
             Asked(
-                pair, wording.context(pair), (wording.clause(pair.latter),), 0,
+                pair,
+                context_text(pair.connective, wording.clause(pair.former)),
+                (wording.clause(pair.latter),), 0,
                 pair_of_events(*cores[pair.pair_id]), cores[pair.pair_id][1], pair.license,
             )
             for pair in every

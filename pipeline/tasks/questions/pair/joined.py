@@ -15,7 +15,7 @@ from pipeline.core.corpus_folder import SENTENCES_FILE, require_ingested, units_
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
 from pipeline.core.files import sha256_of
-from pipeline.core.questions import EVENT_PAIR_REJECTS, EVENT_PAIRS
+from pipeline.core.questions import EVENT_PAIR_REJECTS, EVENT_PAIRS, PAIRS, event_pair_id
 from pipeline.core.schema import read_sentences
 from pipeline.core.types import Sentence
 from pipeline.executor.run import OnBatch
@@ -30,7 +30,7 @@ from pipeline.tasks.questions.pair.clauses import (
     joined_clauses,
 )
 from pipeline.tasks.questions.pair.settings import TREEBANK, PairSettings
-from pipeline.tasks.questions.pairs import PAIRS, EventPair, event_pair_id
+from pipeline.tasks.questions.pairs import EventPair
 from pipeline.text.trees import fitting_tree
 
 WITHOUT = "training sentences without a connective, which are not read"

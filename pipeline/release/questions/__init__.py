@@ -1,0 +1,1 @@
+"""Releases of questions, which ``ask`` made of event pairs."""
