@@ -46,6 +46,7 @@ READING = {
     "pretrain.texts", "push.release",
     "rehydrate.release", "rehydrate.source", "release.candidates", "release.corpus", "report.corpus",
     "report.judgements",
+    "play.difficulty", "play.pairs", "play.score", "play.votes",
     "select.agree", "select.corpus", "select.like", "select.places", "select.predictor", "stats.place",
     "stats.reference", "synthesize.corpus", "synthesize.definitions", "synthesize.replay", "synthesize.run",
     "synthesize.source", "train.corpus", "validate.corpus", "validate.place",
