@@ -186,8 +186,12 @@ def of_level(words: Iterable[str], difficulty: Mapping[str, float], level: str) 
 
 
 def playable(
-    pairs: Iterable[PlayedPair], difficulty: Mapping[str, float], level: str | None, marks: Marks, tally: Tally
-) -> list[PlayedPair]:  # fmt: skip
+    pairs: Iterable[PlayedPair],
+    difficulty: Mapping[str, float],
+    level: str | None,
+    marks: Marks,
+    tally: Tally,
+) -> list[PlayedPair]:
     """The pairs of a level, or of any, that can be built; why others are left out goes into the tally."""
     kept = []
     for pair in pairs:
