@@ -209,6 +209,7 @@
   });
   $("wildcard").addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || !board.wildcard) return;
+    event.preventDefault(); // else the frame that is gone to is pressed, too
     hand = { card: play.WILDCARD };
     show();
     goToBoard();

@@ -193,10 +193,12 @@ def test_cards_are_taken_back_and_sets_follow_each_other(tab: Any) -> None:
     assert "Take a card" in tab.inner_text("#hand")
     put(tab, "cards", "dog", 2, 2)
     press(tab, "s")
-    tab.wait_for_function("document.querySelector('#total').textContent.startsWith('No sentence')")
+    tab.wait_for_function(
+        "() => document.querySelector('#total').textContent.startsWith('No sentence')"
+    )
     tab.focus("#next")
     press(tab, "Enter")
-    tab.wait_for_function("document.querySelector('#where').textContent === '3 of 3'")
+    tab.wait_for_function("() => document.querySelector('#where').textContent === '3 of 3'")
     assert board(tab) == {}
     press(tab, "?")
     assert tab.evaluate("document.querySelector('#help').open")
