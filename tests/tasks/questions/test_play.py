@@ -24,7 +24,7 @@ from pipeline.tasks.questions.play.deal import (
     playable,
     read_difficulties,
 )
-from pipeline.tasks.questions.play.feedback import Verdict, verdicts
+from pipeline.tasks.questions.play.feedback import NO_EXAMPLE, SentenceVerdict, verdicts
 from pipeline.tasks.questions.play.recognise import NO_PREDICATE, recognise
 from pipeline.tasks.questions.play.score import LanguageResources, argument_score, grade
 
@@ -50,7 +50,7 @@ PREDICATES = ["出す", "降った", "履く", "食べる", "寝る"]
 def told(
     frames: list[int | None], right: list[str | None], *, down: list[str | None] | None = None,
     negated: list[int] | None = None, wildcard: str = "",
-) -> list[Verdict]:  # fmt: skip
+) -> list[SentenceVerdict]:  # fmt: skip
     """The verdicts on a Japanese board."""
     board = {
         "nouns": NOUNS, "predicates": PREDICATES, "frames": frames, "right": right, "down": down or [],
@@ -75,10 +75,9 @@ def test_a_better_mark_is_said() -> None:
     """顔が出す scores nothing, and 顔を出す would."""
     (found,) = told([1, 6], ["が"])
     assert (found.grade, found.score, found.unknown) == ("?", 0, False)
-    assert found.better == EventArgument("を", "顔")
     assert found.feedback == "try “を” behind 顔"
     (found,) = told([1, 9], ["が"])
-    assert (found.grade, found.better, found.unknown) == ("?", None, True)
+    assert (found.grade, found.feedback, found.unknown) == ("?", NO_EXAMPLE, True)
 
 
 def test_a_verified_pair_has_three_stars_unless_it_is_negated() -> None:

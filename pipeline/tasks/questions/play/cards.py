@@ -154,7 +154,10 @@ def board_from(text: str, marks: Marks = ENGLISH, *, path: Path | None = None) -
         raise _BoardError("nothing is written on a card that lies on the board", path)
     cards = {
         frame: PlacedCard(
-            words[card], card < NOUNS or card == WILDCARD, card >= NOUNS, card in negated
+            words[card],
+            card < NOUNS or card == WILDCARD,
+            card >= NOUNS,
+            card in negated and card >= NOUNS,
         )
         for frame, card in enumerate(frames)
         if card is not None

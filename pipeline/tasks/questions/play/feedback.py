@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from pipeline.tasks.questions.events import EventArgument
 from pipeline.tasks.questions.play.cards import Board, Marks
@@ -21,52 +20,48 @@ NO_PAIR = "that one brings the other about is not known"
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class SentenceVerdict:
     """What is said of a sentence, or of what is none.
 
     Attributes:
-        kind: which of them it is.
         sentence: as it lies on the board.
         frames: where.
         grade: from ☆☆☆ to ?.
         score: of a simple sentence, else 0.
         feedback: what may be done; empty where the grade has a star.
-        better: the case mark that would score, and its noun; None: there is none.
         unknown: whether no example is known, so that the player may note it.
     """
 
-    kind: Literal["simple", "complex", "fragment"]
     sentence: str
     frames: tuple[int, ...]
     grade: Grade
     score: float = 0.0
     feedback: str = ""
-    better: EventArgument | None = None
     unknown: bool = False
 
 
-def verdicts(board: Board, marks: Marks, resources: LanguageResources) -> Iterator[Verdict]:
+def verdicts(board: Board, marks: Marks, resources: LanguageResources) -> Iterator[SentenceVerdict]:
     """The complex sentences of a board, the simple ones, and what is none, each in the order of frames."""
     found = recognise(board, marks)
     for pair in found.complex:
         text = sentence_text(board, pair.frames)
         if resources.is_verified(pair.former.event, pair.latter.event):
-            yield Verdict("complex", text, pair.frames, VERIFIED)
+            yield SentenceVerdict(text, pair.frames, VERIFIED)
         else:
-            yield Verdict("complex", text, pair.frames, NOTHING, feedback=NO_PAIR, unknown=True)
+            yield SentenceVerdict(text, pair.frames, NOTHING, feedback=NO_PAIR, unknown=True)
     for simple in found.simple:
         yield _of_simple(simple, board, marks, resources)
     for part in found.fragments:
         text = sentence_text(board, part.frames)
         said = f"not grammatical: {part.why}"
-        yield Verdict("fragment", text, part.frames, NOTHING, feedback=said)
+        yield SentenceVerdict(text, part.frames, NOTHING, feedback=said)
 
 
 def _of_simple(
     sentence: SimpleSentence, board: Board, marks: Marks, resources: LanguageResources
-) -> Verdict:
+) -> SentenceVerdict:
     event = sentence.event
-    verdict = Verdict("simple", sentence_text(board, sentence.frames), sentence.frames, NOTHING)
+    verdict = SentenceVerdict(sentence_text(board, sentence.frames), sentence.frames, NOTHING)
     roles = Counter(argument.role for argument in event.arguments)
     if twice := [role for role, count in roles.items() if count > 1]:
         return replace(verdict, feedback=f"not grammatical: {twice[0]} twice in a sentence")
@@ -74,7 +69,7 @@ def _of_simple(
         return replace(verdict, grade=grade(score), score=score)
     if better := better_mark(sentence, marks, resources):
         said = f"try “{better.role}” behind {better.head}"
-        return replace(verdict, feedback=said, better=better)
+        return replace(verdict, feedback=said)
     return replace(verdict, feedback=NO_EXAMPLE, unknown=True)
 
 

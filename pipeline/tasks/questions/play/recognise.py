@@ -66,29 +66,29 @@ class Recognised:
 
 def recognise(board: Board, marks: Marks) -> Recognised:
     """The sentences of a board, by their frames."""
-    reader = _Reader(board, marks)
+    arrows = _Arrows(board, marks)
     simple = [
         sentence
         for frame in sorted(board.cards)
-        if reader.cases[frame] and frame not in reader.governed
-        for sentence in reader.sentences(frame)
+        if arrows.cases[frame] and frame not in arrows.governed
+        for sentence in arrows.sentences(frame)
         if sentence.event.arguments
     ]
     alone = [
-        reader.sentence((frame,))
-        for frame in sorted(reader.connectives)
-        if frame not in reader.governed
+        arrows.sentence((frame,))
+        for frame in sorted(arrows.connectives)
+        if frame not in arrows.governed
     ]
     complex_ = [
         ComplexSentence(former, mark, latter)
         for former in (*simple, *alone)
-        for mark, target in reader.connectives.get(former.frames[-1], ())
-        for latter in reader.sentences(target)
+        for mark, target in arrows.connectives.get(former.frames[-1], ())
+        for latter in arrows.sentences(target)
     ]
-    return Recognised(simple, complex_, list(reader.fragments()))
+    return Recognised(simple, complex_, list(arrows.fragments()))
 
 
-class _Reader:
+class _Arrows:
     """The arrows of a board by what they mean: a mark that is both is a case behind a noun."""
 
     def __init__(self, board: Board, marks: Marks) -> None:

@@ -67,7 +67,7 @@ def make_app(
         except UnicodeDecodeError:
             return PlainTextResponse("not UTF-8 text\n", 400)
         except InputError as error:
-            return PlainTextResponse(f"{error}\n", 400)
+            return PlainTextResponse(f"{error.what}\n", 400)
         return JSONResponse([asdict(each) for each in verdicts(board, marks, resources)])
 
     return app

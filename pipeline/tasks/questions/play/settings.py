@@ -17,6 +17,8 @@ class PlaySettings(Settings):
     only_with: ClassVar[OnlyWith] = {
         **only_for(("level", "difficulty", "seed"), ("score", (None,))),
         **only_for(("out", "own_use"), ("deal", ())),
+        "deal": [("score", (None,))],
+        **only_for(("port", "open"), ("deal", (None,))),
     }
 
     pairs: Path = Field(description="Folder of event pairs that `conjoin pair` wrote.")
