@@ -3,6 +3,7 @@
 
 (function () {
   const $ = (id) => document.getElementById(id);
+  const GONE = "No answer. Is `conjoin play` still running in its terminal?";
   let set, board, hand = null;
 
   function element(name, className, text) {
@@ -21,7 +22,8 @@
   // --- rounds ---------------------------------------------------------------------------------
 
   async function load(number) {
-    const answer = await fetch(ask("api/set", { number }));
+    const answer = await fetch(ask("api/set", { number })).catch(() => null);
+    if (answer === null) return complain(GONE);
     if (!answer.ok) return number === 0 ? complain("There is no card set.") : load(0);
     set = await answer.json();
     board = play.newBoard(set);
@@ -229,7 +231,7 @@
       if (!answer.ok) return complain(await answer.text());
       tell(await answer.json());
     } catch {
-      complain("No answer. Is `conjoin play` still running in its terminal?");
+      complain(GONE);
     }
   }
 

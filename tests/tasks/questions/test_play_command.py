@@ -69,7 +69,7 @@ def test_card_sets_are_written_and_boards_are_scored(
         ["☆☆", "2.0000", "ball –subject→ glass –object→ hits", ""],
     ]
     run(settings(folder, deal=9, out=out))
-    assert "3 card sets, where 9 were wanted" in " ".join(capsys.readouterr().err.split())
+    assert "3 of the 9 card sets that were wanted" in " ".join(capsys.readouterr().err.split())
 
 
 def test_pairs_that_people_did_not_vote_for_are_not_right(folder: Path, tmp_path: Path) -> None:

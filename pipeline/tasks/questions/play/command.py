@@ -173,7 +173,7 @@ def _write(settings: PlaySettings, count: int, out: Path) -> None:
     with appearing(claim) as file:
         write_json(file, document)
     if len(found) < count:
-        warn(f"{len(found):,} card sets, where {count:,} were wanted: there are no more")
+        warn(f"{len(found):,} of the {count:,} card sets that were wanted: there are no more")
     say(f"written: {out}: {len(found):,} card sets")
 
 
