@@ -50,6 +50,7 @@ from pipeline.sharing.stats.settings import StatsSettings
 from pipeline.sharing.validate.settings import ValidateSettings
 from pipeline.tasks.questions.ask.settings import AskSettings
 from pipeline.tasks.questions.pair.settings import PairSettings
+from pipeline.tasks.questions.play.settings import PlaySettings
 from pipeline.tasks.questions.vote.settings import VoteSettings
 from pipeline.tasks.relations.synthesize.settings import SynthesizeSettings
 from pipeline.train.settings import TrainSettings
@@ -77,6 +78,7 @@ COMMANDS: dict[str, tuple[type[Settings], str, str]] = {
     "pair": (PairSettings, "pipeline.tasks.questions.pair.stage", OF_QUESTIONS),
     "vote": (VoteSettings, "pipeline.tasks.questions.vote.command", OF_QUESTIONS),
     "ask": (AskSettings, "pipeline.tasks.questions.ask.stage", OF_QUESTIONS),
+    "play": (PlaySettings, "pipeline.tasks.questions.play.command", OF_QUESTIONS),
     "fill": (FillSettings, "pipeline.trying.fill.command", TRY),
     "predict": (PredictSettings, "pipeline.trying.predict.command", TRY),
     "models": (ModelsSettings, "pipeline.sharing.models.command", TRY),

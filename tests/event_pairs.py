@@ -1,7 +1,7 @@
 """A corpus with a folder of event pairs, and maybe with questions: as `ingest` and `pair` leave them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from pipeline.core.corpus_folder import QUESTIONS_FILE, SENTENCES_FILE, TEXT_FILE, ingest_output
@@ -16,19 +16,28 @@ from pipeline.core.questions import (
     question_row,
 )
 from pipeline.core.schema import SENTENCES
+from pipeline.tasks.questions.events import Event, event_text
 
 _EVENT = {"predicate": "be", "negated": False, "passive": False, "arguments": []}
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two clauses; ``core``: whether the pair is basic, with its words as its core events."""
+    """Two clauses; ``core``: whether the pair is basic, with its words as its core events, or its events."""
 
     former: str
     latter: str
     connective: str = "because"
     license: str = "CC0-1.0"
     core: bool = True
+    events: tuple[Event, Event] | None = None
+
+    @property
+    def cores(self) -> tuple[str, str]:
+        """The core events."""
+        if self.events:
+            return event_text(self.events[0]), event_text(self.events[1])
+        return self.former.lower(), self.latter.lower()
 
 
 def question(context: str, right: str, *, split: str = "dev", asks: str = "effect",
@@ -55,8 +64,9 @@ def write_pairs(folder: Path, pairs: Sequence[Pair]) -> Path:
     """Pairs ``p00``, ``p01`` and so on, in two shards."""
     rows = [
         {"pair_id": f"p{number:02d}", "sentence_id": f"toy/{number}", "former": pair.former.split(),
-         "latter": pair.latter.split(), "connective": pair.connective, "former_event": _EVENT,
-         "latter_event": _EVENT, "license": pair.license}
+         "latter": pair.latter.split(), "connective": pair.connective, "license": pair.license,
+         **{f"{side}_event": asdict(pair.events[n]) if pair.events else _EVENT
+            for n, side in enumerate(("former", "latter"))}}
         for number, pair in enumerate(pairs)
     ]  # fmt: skip
     shards = []
@@ -71,7 +81,7 @@ def write_pairs(folder: Path, pairs: Sequence[Pair]) -> Path:
         {"command": "conjoin pair", "settings": {}, "inputs": {}, "shards": shards},
     )
     cores = [
-        {"pair_id": row["pair_id"], "former_core": pair.former.lower(), "latter_core": pair.latter.lower(),
+        {"pair_id": row["pair_id"], "former_core": pair.cores[0], "latter_core": pair.cores[1],
          "recovered": None}
         for row, pair in zip(rows, pairs, strict=True) if pair.core
     ]  # fmt: skip

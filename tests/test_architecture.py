@@ -17,7 +17,7 @@ STAGES = (
 )  # fmt: skip
 OF_A_TASK = {
     "synthesize": "tasks/relations/synthesize", "pair": "tasks/questions/pair", "ask": "tasks/questions/ask",
-    "vote": "tasks/questions/vote",
+    "vote": "tasks/questions/vote", "play": "tasks/questions/play",
 }  # fmt: skip
 """Stages and commands that corpora of one task alone have: they lie in its folder, and are of the floor of
 stages, or of other commands."""
@@ -28,7 +28,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("infill", "parsing", "sources"),
     ("tasks",),
     STAGES,
-    ("ellipsis", "experiments", "sharing", "trying", "vote"),
+    ("ellipsis", "experiments", "sharing", "trying", "vote", "play"),
     ("api", "cli"),
     ("__main__",),
 )

@@ -18,6 +18,7 @@ import pytest
 import tiny
 from damaged import make_release
 from event_pairs import Pair, write_corpus, write_pairs
+from played import pairs_folder
 from treebank import conllu
 
 from pipeline.cli import COMMANDS
@@ -46,6 +47,7 @@ READING = {
     "pretrain.texts", "push.release",
     "rehydrate.release", "rehydrate.source", "release.candidates", "release.corpus", "report.corpus",
     "report.judgements",
+    "play.difficulty", "play.pairs", "play.score", "play.votes",
     "select.agree", "select.corpus", "select.like", "select.places", "select.predictor", "stats.place",
     "stats.reference", "synthesize.corpus", "synthesize.definitions", "synthesize.replay", "synthesize.run",
     "synthesize.source", "train.corpus", "validate.corpus", "validate.place",
@@ -110,6 +112,7 @@ CASES: dict[str, Case] = {
     "vote.out": Case({"pairs": "asking/pairs/x", "oracle": True, "size": 5}, ("asking/pairs/x",), file=True),
     "vote.sheets": Case({"pairs": "asking/pairs/x", "checks": "asking/checks.csv", "size": 5},
                         ("asking/pairs/x", "asking/checks.csv"), replaces=False),
+    "play.out": Case({"pairs": "playing/x", "deal": 2}, ("playing/x",), file=True),
     "select.out": Case({"places": ["toy/candidates/t5-sync/seed-0"], "label": ["NP"]},
                        ("toy/candidates/t5-sync/seed-0",), replaces=False),
     "train.out": Case(
@@ -187,6 +190,7 @@ def made(tmp_path_factory: pytest.TempPathFactory, tiny_bert: Path, write_trees:
         folder / "asking", [f"{each.latter} because {each.former}" for each in effects] * 5
     )
     write_pairs(folder / "asking/pairs/x", effects)
+    pairs_folder(folder / "playing/x")
     checks = "former,latter,answer\nit rained,the street got wet,yes\nit rained,the moon fell,no\n"
     (folder / "asking/checks.csv").write_text(checks)
     (folder / "raw").mkdir()

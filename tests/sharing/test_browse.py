@@ -21,13 +21,14 @@ from fastapi.testclient import TestClient
 from shared_corpora import candidate_folder, without_donors
 
 from pipeline.core.errors import InputError, ModelError
+from pipeline.core.local_page import listen
 from pipeline.core.parquet import write_rows
 from pipeline.core.schema import CANDIDATES
 from pipeline.core.types import Span
 from pipeline.sharing.browse import command
 from pipeline.sharing.browse.command import run
 from pipeline.sharing.browse.corpus import BrowsedCorpus
-from pipeline.sharing.browse.server import export_page, listen, make_app
+from pipeline.sharing.browse.server import export_page, make_app
 from pipeline.sharing.browse.settings import BrowseSettings
 from pipeline.sharing.browse.table import BINS, View
 from pipeline.tasks.coordination.model import CoordinationPredictor

@@ -11,8 +11,9 @@ import pytest
 import uvicorn
 from browsed import SCRIPT, awkward_folder, opened
 
+from pipeline.core.local_page import address, listen
 from pipeline.sharing.browse.corpus import BrowsedCorpus
-from pipeline.sharing.browse.server import address, export_page, listen, make_app
+from pipeline.sharing.browse.server import export_page, make_app
 from pipeline.sharing.browse.table import View
 from pipeline.text.natural import join_words
 

@@ -126,4 +126,4 @@ def test_the_flag_is_of_the_commands_that_copy_text() -> None:
         name for name, (settings, _, _) in COMMANDS.items() if "own_use" in settings.model_fields
     }
     makers = {"generate", "harvest", "synthesize", "pair", "ask"}
-    assert have == COPIES.keys() | makers | {"report", "vote"}
+    assert have == COPIES.keys() | makers | {"report", "vote", "play"}

@@ -1,28 +1,21 @@
 """``conjoin browse``: read a corpus in a local web page, or write a sample of it as one file."""
 
-import os
-import secrets
-import signal
-import sys
-import webbrowser
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
-from html import escape
+from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from types import FrameType
 
 import duckdb
 
 from pipeline.core.claims import Claim, Listed, appearing
 from pipeline.core.console import Meter, say, warn
+from pipeline.core.local_page import address, listening, opened
 from pipeline.corpus.checked import open_shards
 from pipeline.corpus.handing_on import for_own_use, require_permission
 from pipeline.corpus.layout import Shards
 from pipeline.corpus.validity.checks import require_valid
 from pipeline.sharing.browse.corpus import BrowsedCorpus, describe
 from pipeline.sharing.browse.selection import CommandPlaces
-from pipeline.sharing.browse.server import address, export_page, listen, serve
+from pipeline.sharing.browse.server import export_page, serve
 from pipeline.sharing.browse.settings import BrowseSettings
 from pipeline.sharing.browse.table import corpus_table, keep_sample
 
@@ -46,38 +39,15 @@ def run(settings: BrowseSettings) -> None:
             said = _export(settings, shards, page)
         say(said)
         return
-    listener = listen(settings.port)  # before the work of reading, should it be in use
-    # A stop from outside removes the temporary table as Ctrl-C does.
-    usual = signal.signal(signal.SIGTERM, _stop)
-    try:
-        with open_corpus(settings, shards) as corpus:
-            token = secrets.token_urlsafe()
-            url = address(listener, token)
-            usable, rejected = corpus.about["usable"], corpus.about["rejected"]
-            say(f"{usable:,} candidates and {rejected:,} rejects: {url} (Ctrl-C ends it)")
-            for expression, known in corpus.about["terms"].items():
-                if known["why"]:
-                    warn(f"licence {expression}: do not pass text on: {known['why']}")
-            with _opened(url) if settings.open and _has_display() else nullcontext():
-                serve(corpus, listener, token)
-    except KeyboardInterrupt:
-        pass  # while it was reading or scoring
-    finally:
-        listener.close()
-        signal.signal(signal.SIGTERM, usual)
-
-
-@contextmanager
-def _opened(url: str) -> Iterator[None]:
-    """Open the browser at an address that nobody else on the machine may know.
-
-    All users see the arguments of a process, so the browser gets the name of a file that sends it on.
-    """
-    with TemporaryDirectory(prefix="conjoin-browse-") as folder:  # of this user alone
-        page = Path(folder) / "page.html"
-        page.write_text(f'<meta http-equiv="refresh" content="0; url={escape(url)}">\n')
-        webbrowser.open(page.as_uri())
-        yield
+    with listening(settings.port) as (listener, token), open_corpus(settings, shards) as corpus:
+        url = address(listener, token)
+        usable, rejected = corpus.about["usable"], corpus.about["rejected"]
+        say(f"{usable:,} candidates and {rejected:,} rejects: {url} (Ctrl-C ends it)")
+        for expression, known in corpus.about["terms"].items():
+            if known["why"]:
+                warn(f"licence {expression}: do not pass text on: {known['why']}")
+        with opened(url, settings.open):
+            serve(corpus, listener, token)
 
 
 @contextmanager
@@ -133,10 +103,6 @@ def _export(settings: BrowseSettings, shards: Shards, page: Path) -> str:
     )
 
 
-def _stop(signum: int, _: FrameType | None) -> None:
-    raise SystemExit(128 + signum)
-
-
 def _licences(database: duckdb.DuckDBPyConnection) -> dict[str, int]:
     found = database.execute("SELECT license, count(*) FROM corpus.rows GROUP BY 1 ORDER BY 1")
     return dict(found.fetchall())
@@ -151,9 +117,3 @@ def _remedy(expression: str) -> str:
 def _count(database: duckdb.DuckDBPyConnection, where: str = "") -> int:
     row = database.execute(f"SELECT count(*) FROM corpus.rows {where}").fetchone()  # noqa: S608
     return int(row[0]) if row else 0
-
-
-def _has_display() -> bool:
-    return sys.platform in {"darwin", "win32"} or bool(
-        os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
-    )

@@ -4,6 +4,7 @@ An event is read off a clause of a phrase-structure tree with tags. The thesis h
 structures of Japanese; here cases are the subject, the object, and the prepositions.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -63,6 +64,19 @@ def event_text(event: Event) -> str:
     marks = ("not " if event.negated else "") + ("passive " if event.passive else "")
     inside = ", ".join(f"{each.role} {each.head}" for each in event.arguments)
     return f"{marks}{event.predicate}({inside})"
+
+
+_SHOWN = re.compile(r"(not )?(passive )?([^()]+)\(([^()]*)\)")
+
+
+def event_from(text: str) -> Event | None:
+    """The event that ``event_text`` wrote so; None: it wrote nothing so that can be read again."""
+    found = _SHOWN.fullmatch(text)
+    parts = [part.rpartition(" ") for part in found[4].split(", ") if part] if found else []
+    if not found or any(not role or not head for role, _, head in parts):
+        return None
+    arguments = tuple(EventArgument(role, head) for role, _, head in parts)
+    return Event(found[3], found[1] is not None, found[2] is not None, arguments)
 
 
 def event_of(clause: Tree) -> Event | None:

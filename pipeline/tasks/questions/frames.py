@@ -100,15 +100,21 @@ def deep(event: Event) -> Event:
     return replace(event, passive=False, arguments=known)
 
 
-def case_frames(events: Iterable[Event], predicates: int, slots: float, fillers: float) -> Frames:
-    """The case frames of events in the active voice.
+@dataclass(frozen=True, slots=True)
+class CaseFrame:
+    """What was seen of a predicate.
 
-    Args:
-        events: all of them.
-        predicates: α, how many predicates have a frame, the most frequent ones.
-        slots: γ, the share of a predicate's arguments that its core slots cover, in per cent.
-        fillers: δ, the share of a slot's fillers that its core fillers cover, in per cent.
+    Attributes:
+        count: how often it was seen.
+        slots: of each slot, how often each filler.
     """
+
+    count: int
+    slots: Mapping[str, Mapping[str, int]]
+
+
+def counted_frames(events: Iterable[Event]) -> dict[str, CaseFrame]:
+    """The case frame of each predicate, from events in the active voice; pronouns are no fillers."""
     seen: Counter[str] = Counter()
     found: dict[str, dict[str, Counter[str]]] = {}
     for event in events:
@@ -119,12 +125,26 @@ def case_frames(events: Iterable[Event], predicates: int, slots: float, fillers:
         for argument in event.arguments:
             if argument.head not in PRONOUNS:
                 frame.setdefault(argument.role, Counter())[argument.head] += 1
-    frequent = sorted(seen, key=lambda predicate: (-seen[predicate], predicate))[:predicates]
-    return Frames({each: _core(found[each], slots, fillers) for each in frequent})
+    return {predicate: CaseFrame(seen[predicate], slots) for predicate, slots in found.items()}
+
+
+def case_frames(events: Iterable[Event], predicates: int, slots: float, fillers: float) -> Frames:
+    """The case frames of events in the active voice.
+
+    Args:
+        events: all of them.
+        predicates: α, how many predicates have a frame, the most frequent ones.
+        slots: γ, the share of a predicate's arguments that its core slots cover, in per cent.
+        fillers: δ, the share of a slot's fillers that its core fillers cover, in per cent.
+    """
+    found = counted_frames(events)
+    frequent = sorted(found, key=lambda predicate: (-found[predicate].count, predicate))
+    kept = frequent[:predicates]
+    return Frames({each: _core(found[each].slots, slots, fillers) for each in kept})
 
 
 def _core(
-    frame: Mapping[str, Counter[str]], slots: float, fillers: float
+    frame: Mapping[str, Mapping[str, int]], slots: float, fillers: float
 ) -> dict[str, frozenset[str]]:
-    roles = covering({role: known.total() for role, known in frame.items()}, slots)
+    roles = covering({role: sum(known.values()) for role, known in frame.items()}, slots)
     return {role: frozenset(covering(frame[role], fillers, tied=True)) for role in roles}

@@ -1,0 +1,1 @@
+"""``conjoin play``: the card game Kotoba-musubi, made of event pairs (thesis, chapter 5)."""
