@@ -23,8 +23,9 @@ from typing import Any
 from pipeline.core.cards.play import BoardFile
 from pipeline.core.documents import parse_json
 from pipeline.core.errors import InputError
-from pipeline.tasks.questions.events import Event, stem
+from pipeline.tasks.questions.events import Event
 from pipeline.text.heads import FORMS_OF_BE
+from pipeline.text.stems import stem
 
 NOUNS, PREDICATES = 6, 5
 WILDCARD = NOUNS + PREDICATES

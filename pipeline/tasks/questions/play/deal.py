@@ -20,7 +20,7 @@ from random import Random
 from pipeline.core.documents import read_document_text
 from pipeline.core.errors import InputError
 from pipeline.core.tally import Tally
-from pipeline.tasks.questions.events import Event, stem
+from pipeline.tasks.questions.events import Event
 from pipeline.tasks.questions.pairs import EventPair
 from pipeline.tasks.questions.play.cards import (
     NOUNS,
@@ -34,6 +34,7 @@ from pipeline.tasks.questions.play.cards import (
 from pipeline.tasks.questions.play.recognise import recognise
 from pipeline.tasks.questions.play.score import LanguageResources
 from pipeline.text.heads import FORMS_OF_BE
+from pipeline.text.stems import stem
 
 LEVELS: dict[str, Callable[[float, float], bool]] = {
     "easy": lambda mean, most: most <= 2.0,
