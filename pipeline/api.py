@@ -35,7 +35,6 @@ from pipeline.infill import fill as fill_all
 from pipeline.infill.candidates import rows_of
 from pipeline.infill.families.known import family_of_checkpoint
 from pipeline.models.loading import locate
-from pipeline.tasks.coordination.figures import as_conjuncts
 from pipeline.tasks.coordination.model import CoordinationPredictor as Model
 from pipeline.text.lines import GivenSentence
 from pipeline.text.natural import join_words, split_words
@@ -371,7 +370,8 @@ class PredictedCoordination:
         coordinator: its word index.
         word: as it is written.
         span: from the first word of the first conjunct to the last of the last.
-        conjuncts: the two spans that ``span`` is read as, on either side of the coordinator.
+        conjuncts: all that ``span`` is cut into; two, on either side of the coordinator, where the predictor
+            has not learned where conjuncts end.
         probability: of ``span`` among all pairs of endpoints; not calibrated.
         alternatives: the ``n`` most probable spans with their probabilities, this one first.
     """
@@ -465,9 +465,8 @@ def _predicted(answer: SentenceAnswer) -> Predicted:
             skipped.append(Skipped(entry.coordinator, entry.reason))
             continue
         best, k = entry.best[0], entry.coordinator
-        conjuncts = as_conjuncts(words, k, best.span)
         others = tuple((one.span, one.probability) for one in entry.best)
         found.append(
-            PredictedCoordination(k, words[k], best.span, conjuncts, best.probability, others)
+            PredictedCoordination(k, words[k], best.span, best.conjuncts, best.probability, others)
         )
     return Predicted(words, tuple(found), tuple(skipped))

@@ -9,9 +9,9 @@ import torch
 
 from pipeline.core.device import best_device
 from pipeline.core.runs import ELSE, TOGETHER, USUAL_TAU
-from pipeline.core.types import UNLABELLED, Coordination, Span
+from pipeline.core.types import UNLABELLED, Coordination
 from pipeline.evaluate.settings import VALIDATION, EvaluateSettings
-from pipeline.tasks.coordination.figures import as_conjuncts, judge
+from pipeline.tasks.coordination.figures import judge
 from pipeline.tasks.coordination.instances import Instance, Row, predicted, row_of
 from pipeline.tasks.coordination.model import CoordinationPredictor
 from pipeline.tasks.coordination.with_parser import BothAnswers, both_answers
@@ -92,16 +92,9 @@ def _structure(row: Row) -> Coordination | None:
 def _row(instance: Instance, answer: BothAnswers, *, takes: bool) -> Row:
     if takes and answer.structure is not None:
         return row_of(instance, answer.structure.conjuncts, answer.probability or 0.0)
-    return row_of(
-        instance, _conjuncts(instance, answer), answer.best.probability if answer.best else 0.0
-    )
-
-
-def _conjuncts(instance: Instance, answer: BothAnswers) -> tuple[Span, ...]:
-    """The predictor's most probable boundary as two conjuncts; none where it cannot score."""
     if answer.best is None:
-        return ()
-    return as_conjuncts(instance.sentence.words, instance.gold.coordinator, answer.best.span)
+        return row_of(instance, (), 0.0)
+    return row_of(instance, answer.best.conjuncts, answer.best.probability)
 
 
 def chosen_tau(instances: Sequence[Instance], answers: Sequence[BothAnswers]) -> float:

@@ -179,6 +179,27 @@ class Model(nn.Module, ABC, Generic[E]):
     def settle(self, examples: Sequence[E]) -> None:
         """Fix by the validation examples what is chosen after the weights: thresholds, say."""
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing is left for ``complete`` to learn."""
+        return True
+
+    def complete(
+        self, labelled: Sequence[E], generated: Sequence[E], seed: int
+    ) -> Mapping[str, int]:
+        """Learn what is learned when the weights have been chosen, and changes no figure that chose them.
+
+        Args:
+            labelled: L.
+            generated: candidates that were accepted, the last ones first.
+            seed: of the run.
+
+        Returns:
+            Counts of what it learned from.
+        """
+        del labelled, generated, seed
+        return {}
+
     @abstractmethod
     def save(self, folder: Path) -> None:
         """Write the model's folder; it appears whole or not at all."""

@@ -19,6 +19,7 @@ from pipeline.train.selection import SELECTIONS
 from pipeline.train.settings import TrainSettings
 from pipeline.train.stream import CandidateStream
 
+_LATER = {"variant", "conjuncts"}
 OF_L = "of a sentence of L or its validation sentences"
 
 
@@ -62,15 +63,16 @@ class TrainData:
         own = {"trees": digest_of([sentence.tree for sentence in self.sources])} if trees else {}
         return {
             **own,
-            "labelled sentences": _digest(self.learned),
-            "validation sentences": _digest(self.measured),
+            "labelled sentences": digest_of_examples(self.learned),
+            "validation sentences": digest_of_examples(self.measured),
             "candidates": self.candidates.digest if self.candidates else None,
         }
 
 
-def _digest(examples: Sequence[Any]) -> str:
-    # ``variant``, which is false in all of them, came later, and changes no run made before.
-    return digest_of([{k: v for k, v in asdict(e).items() if k != "variant"} for e in examples])
+def digest_of_examples(examples: Sequence[Any]) -> str:
+    """What tells examples and what is learned of them from others."""
+    # These came later: ``variant`` is false in all of them, and of ``conjuncts`` no run's boundaries depend.
+    return digest_of([{k: v for k, v in asdict(e).items() if k not in _LATER} for e in examples])
 
 
 def fresh_model(

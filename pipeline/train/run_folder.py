@@ -14,6 +14,7 @@ from pipeline.core.errors import InputError
 from pipeline.core.files import FileFacts, sweep, write_json, write_text
 from pipeline.core.fingerprint import Fingerprint, Output, Record
 from pipeline.core.parquet import write_table
+from pipeline.tasks.protocol import Model
 from pipeline.train.learner import Learner
 
 
@@ -131,6 +132,16 @@ def update_run(output: Output, facts: Mapping[str, Any]) -> None:
         output.begin()
         write_json(path, {**card, **facts})
         _finish(output)
+
+
+def replace_predictor(output: Output, predictor: Model[Any]) -> None:
+    """Write the predictor of a finished run anew, because it has learned something beside its boundaries.
+
+    A kill in between costs training the run again, as in ``update_run``.
+    """
+    output.begin()
+    predictor.save(output.folder / "predictor")
+    _finish(output)
 
 
 def _finish(output: Output) -> None:

@@ -8,6 +8,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, cast
 
+import pyarrow as pa
 import torch
 
 from pipeline.core.annotation import as_json
@@ -16,10 +17,12 @@ from pipeline.core.claims import Claim
 from pipeline.core.console import Meter, say, table, warn
 from pipeline.core.corpus_folder import inputs_in
 from pipeline.core.errors import ConjoinError, InputError, ModelError, SettingsError
-from pipeline.core.fingerprint import Fingerprint, versions_of
+from pipeline.core.fingerprint import Fingerprint, Output, versions_of
 from pipeline.core.last_resort import is_short_of_memory
 from pipeline.core.names import FOLDER_NAME, is_folder_name
+from pipeline.core.parquet import read_batches
 from pipeline.core.runs import NO_AUGMENTATION, System
+from pipeline.core.schema import scored_schema
 from pipeline.core.settings import flag_of
 from pipeline.core.tally import Tally
 from pipeline.executor import launch
@@ -36,11 +39,19 @@ from pipeline.train.algorithm1 import Constants, algorithm1
 from pipeline.train.annotated import annotation_of_run
 from pipeline.train.augmentation.kinds import SETTINGS as AUGMENTATION_SETTINGS
 from pipeline.train.augmentation.kinds import kinds_of
+from pipeline.train.believed import last_accepted
 from pipeline.train.data import TrainData, fresh_model, read_data
 from pipeline.train.distributed import ProcessGroup
 from pipeline.train.learner import Learner
 from pipeline.train.optimizer import Schedule
-from pipeline.train.run_folder import PARTS, earlier_run, run_output, update_run, write_run
+from pipeline.train.run_folder import (
+    PARTS,
+    earlier_run,
+    replace_predictor,
+    run_output,
+    update_run,
+    write_run,
+)
 from pipeline.train.selection import SELECTIONS
 from pipeline.train.settings import TrainSettings
 from pipeline.train.stream import AugmentedStream, LabelledStream
@@ -168,9 +179,7 @@ class _Run:
         self._agree(finished, first)
         if finished:
             if self.group.first:
-                named = {"system": self.system, "shown_as": settings.shown_as}
-                update_run(output, {**named, "annotation": annotation})
-                say(f"{self.out}: this very run is finished; --no-resume makes it again")
+                self._leave_finished(output, data, annotation)
             return
         what = f"train {self.system} {settings.labelled} seed {settings.seed}"
         meter = Meter(what, settings.steps, first=first)
@@ -208,11 +217,11 @@ class _Run:
         with meter if self.group.first else nullcontext():
             algorithm1(
                 learner, self._stream(data, augmentation), data.candidates,
-                Constants(settings.n_batch, settings.k, settings.k_max, settings.warm_steps),
-                rule, after=after,
+                self._constants, rule, after=after,
             )  # fmt: skip
         learner.finish()
         if self.group.first:
+            self._complete(predictor, data, learner.log.table())
             excluded = {**data.excluded, "candidates": learner.log.tally}
             seconds = time.monotonic() - begun
             with self._resumable():
@@ -336,6 +345,41 @@ class _Run:
                 f"{self.encoder!r} changed while it was read", remedy="start again when it is whole"
             )
         return model
+
+    @property
+    def _constants(self) -> Constants:
+        settings = self.settings
+        return Constants(settings.n_batch, settings.k, settings.k_max, settings.warm_steps)
+
+    def _complete(self, model: Model[Any], data: TrainData, log: pa.Table) -> None:
+        """Have a model learn what is learned after its weights were chosen."""
+        generated = list[Any]()
+        # In self-training the boundaries learned are the model's own, and no candidate's.
+        if data.candidates is not None and self.settings.mode != "self-train":
+            generated = last_accepted(data.candidates, log, self._constants)
+        counts = model.complete(data.learned, generated, self.settings.seed)
+        if counts:
+            told = ", ".join(f"{count:,} {what}" for what, count in counts.items())
+            say(f"learned after the weights were chosen: {told}")
+
+    def _leave_finished(
+        self, output: Output, data: TrainData, annotation: list[dict[str, Any]]
+    ) -> None:
+        """Bring what an earlier version finished up to date; no figure of it changes."""
+        self._complete_finished(output, data)
+        named = {"system": self.system, "shown_as": self.settings.shown_as}
+        update_run(output, {**named, "annotation": annotation})
+        say(f"{self.out}: this very run is finished; --no-resume makes it again")
+
+    def _complete_finished(self, output: Output, data: TrainData) -> None:
+        """Have its predictor learn what it has not yet."""
+        model = self.task.load(self.out / "predictor").to(self.group.device)
+        if not model.is_complete:
+            schema = scored_schema(self.task.answer_columns)
+            log = pa.Table.from_batches(read_batches(self.out / "scored.parquet", schema), schema)
+            self._complete(model, data, log)
+            if model.is_complete:
+                replace_predictor(output, model)
 
     def _rule(self) -> Acceptance:
         settings = self.settings

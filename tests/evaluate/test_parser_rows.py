@@ -366,7 +366,9 @@ def test_the_chosen_tau_finds_most(trained: Path) -> None:
     """Of equals the usual one, else the next."""
     (instance, *_) = instances_of(read_sentences(trained / "sentences.parquet"))
     gold = instance.gold
-    wrong = Prediction(type(gold.conjuncts[0])(0, gold.end), 0.5)
+    first, last = gold.conjuncts
+    wider = type(first)(0, first.end)
+    wrong = Prediction(type(first)(0, gold.end), 0.5, (wider, last))
 
     def answer(ratio: float) -> BothAnswers:
         return BothAnswers(gold, wrong, 0.5 * ratio)
@@ -376,8 +378,8 @@ def test_the_chosen_tau_finds_most(trained: Path) -> None:
     assert chosen_tau([instance], [answer(0.0005)]) == 0.0001
     assert chosen_tau([instance], [answer(0.00001)]) == 0
     objecting = BothAnswers(
-        type(gold)(gold.coordinator, gold.word, "NP", (wrong.span, gold.conjuncts[1])),
-        Prediction(type(wrong.span)(gold.start, gold.end), 0.5),
+        type(gold)(gold.coordinator, gold.word, "NP", (wrong.span, last)),
+        Prediction(type(wrong.span)(gold.start, gold.end), 0.5, (first, last)),
         0.02,
     )
     assert chosen_tau([instance], [objecting]) == 0.1

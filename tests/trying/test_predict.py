@@ -1,5 +1,6 @@
 """``conjoin predict``: forms of input and output, n best structures, streaming, and what goes wrong."""
 
+import copy
 import gzip
 import io
 import itertools
@@ -22,15 +23,16 @@ from pipeline.core import console
 from pipeline.core.errors import ConjoinError, InputError, ModelError
 from pipeline.core.files import write_json
 from pipeline.core.tally import Tally
-from pipeline.core.types import Coordination, Span
+from pipeline.core.types import Coordination, Span, bracketed
 from pipeline.models.words import TOO_LONG
 from pipeline.parsing import card as parser_card
 from pipeline.parsing.parser import Parsed
+from pipeline.tasks.coordination.examples import CoordinationExample
 from pipeline.tasks.coordination.model import CoordinationPredictor
 from pipeline.text.lines import GivenSentence, open_lines
 from pipeline.trying.predict import answers as predict_answers
 from pipeline.trying.predict import command as predict
-from pipeline.trying.predict.answers import Found, answers, n_best
+from pipeline.trying.predict.answers import Found, answers, conllu, jsonl, tsv
 from pipeline.trying.predict.sentences import format_of, read_sentences
 from pipeline.trying.predict.settings import PredictSettings
 
@@ -120,18 +122,40 @@ def test_conllu_words_are_those_with_integer_ids(ask: Ask) -> None:
 
 
 def test_conllu_comes_out_as_it_went_in_with_predictions(ask: Ask) -> None:
-    """Two attributes of MISC and a comment are new, older ones go, and nothing else changes."""
+    """Three attributes of MISC and a comment are new, older ones go, and nothing else changes."""
     found = ask(CONLLU, output="conllu", n_best=2)
     (one,) = json.loads(ask(CONLLU, output="jsonl", n_best=2)[0])["coordinations"]
     best = one["alternatives"]
     coord = ",".join(f"{b['start'] + 1}-{b['end']}" for b in best)
     values = ",".join(str(b["probability"]) for b in best)
-    expected = CONLLU.replace("A=1|Coord=9-9", f"A=1|Coord={coord}|CoordProb={values}").replace(
+    conjuncts = ",".join(f"{start + 1}-{end}" for start, end in one["conjuncts"])
+    new = f"A=1|Coord={coord}|CoordConjuncts={conjuncts}|CoordProb={values}"
+    expected = CONLLU.replace("A=1|Coord=9-9", new).replace(
         "doc-2\n",
         "doc-2\n# coord_skipped = 1 And: coordinator at the edge of the sentence\n",
     )
     assert found == expected.splitlines()
     assert ask("\n".join(found) + "\n\n", output="conllu", n_best=2) == found
+
+
+def test_all_conjuncts_come_out(model: CoordinationPredictor) -> None:
+    """What a predictor learned of conjuncts' ends is in every form, of each boundary its own."""
+    words = tuple("the man , girl , and dog saw lamps".split())  # noqa: SIM905
+    conjuncts = (Span(1, 2), Span(3, 4), Span(6, 7))
+    known = CoordinationExample(words, (5,), (Span(1, 7),), conjuncts=(conjuncts,))
+    learned = copy.deepcopy(model)
+    learned.complete([known], [], 0)
+    rows = tuple(f"{n}\t{word}" + "\t_" * 8 for n, word in enumerate(words, 1))
+    (answer,) = answers(learned, [GivenSentence(words, 1, rows=rows)], n=100)
+    (one,) = json.loads(jsonl(answer))["coordinations"]
+    assert one["conjuncts"] == one["alternatives"][0]["conjuncts"]
+    (right,) = [e["conjuncts"] for e in one["alternatives"] if (e["start"], e["end"]) == (1, 7)]
+    assert right == [[1, 2], [3, 4], [6, 7]]
+    lines = [line.split("\t")[0] for line in tsv(answer).splitlines()]
+    assert lines[0] == bracketed(words, answer.entries[0].conjuncts)  # type: ignore[union-attr]
+    assert "the [man] , [girl] , and [dog] saw lamps" in lines
+    ids = ",".join(f"{start + 1}-{end}" for start, end in one["conjuncts"])
+    assert f"|CoordConjuncts={ids}|" in conllu(answer)
 
 
 def test_trees_give_their_words(ask: Ask) -> None:
@@ -175,8 +199,10 @@ def test_n_best_are_the_most_probable_pairs(model: CoordinationPredictor) -> Non
     """Descending, the first is the prediction, and all k·(n - k - 1) pairs sum to one."""
     asked = [(words, k) for words in sentences(13) for k in range(1, len(words) - 1)]
     words, ks = [w for w, _ in asked], [k for _, k in asked]
-    scores = dict(model.distributions(words, ks))
-    every, few = ([n_best(scores[i], k, n) for i, k in enumerate(ks)] for n in (10**6, 3))
+    scored = {one.index: one for one in model.scored(words, ks)}
+    every, few = (
+        [model.best(words[i], k, scored[i], n) for i, k in enumerate(ks)] for n in (10**6, 3)
+    )
     for (sentence, k), best, three, one in zip(
         asked, every, few, model.predict(words, ks), strict=True
     ):
@@ -194,8 +220,8 @@ def test_equals_are_ordered_by_place(tiny_bert: Path) -> None:
     model = CoordinationPredictor.create(str(tiny_bert), mlp_hidden=8, dropout=0.5, seed=1).eval()
     torch.nn.init.zeros_(model.scorer.second.weight)
     words = (*WORDS, *WORDS)
-    ((_, scores),) = model.distributions([words], [9])
-    best = n_best(scores, 9, 200)
+    (scored,) = model.scored([words], [9])
+    best = model.best(words, 9, scored, 200)
     assert len(best) == 9 * 14
     assert [p.span for p in best] == sorted(p.span for p in best)
     assert best[0] == model.predict([words], [9])[0]
@@ -502,10 +528,12 @@ def test_forms_say_whose_a_structure_is(ask: Ask, parsed: tuple[Path, list[int]]
     (one,) = json.loads(line)["coordinations"]
     assert one["conjuncts"] == [[1, 2], [3, 4], [5, 6]]
     assert (one["start"], one["end"], one["from"], one["label"]) == (1, 6, "parser", "NP")
-    assert one["alternatives"][0] == {key: one[key] for key in ("start", "end", "probability")}
+    keys = ("start", "end", "probability", "conjuncts")
+    assert one["alternatives"][0] == {key: one[key] for key in keys}
     assert len(one["alternatives"]) == 2
     found = ask(text, "f.conllu", output="conllu", parser=corpus, tau=0)
-    assert found[4].endswith(f"Coord=2-6|CoordProb={one['probability']}|CoordFrom=parser")
+    marks = f"CoordConjuncts=2-2,4-4,6-6|CoordProb={one['probability']}|CoordFrom=parser"
+    assert found[4].endswith(f"Coord=2-6|{marks}")
     (line,) = ask(text, "f.conllu", output="jsonl", parser=corpus, tau=1)
     (other,) = json.loads(line)["coordinations"]
     assert (other["from"], other["label"]) == ("predictor", None)
@@ -535,13 +563,14 @@ def test_a_parsers_structure_stands_where_the_predictor_has_no_score(
     assert one["conjuncts"] == [[1, 2], [3, 4], [5, 6]]
     assert (one["start"], one["end"], one["from"], one["label"]) == (1, 6, "parser", "NP")
     assert one["probability"] is None
-    assert one["alternatives"] == [{"start": 1, "end": 6, "probability": None}]
+    (only,) = one["alternatives"]
+    assert only == {"start": 1, "end": 6, "probability": None, "conjuncts": one["conjuncts"]}
     assert {each["reason"] for each in found["skipped"]} == {TOO_LONG}
     rest = "\t_" * 8
     rows = "".join(f"{n}\t{word}{rest}\n" for n, word in enumerate(words, 1)) + "\n"
     lines = ask(rows, "f.conllu", output="conllu", parser=corpus)
     (line,) = [each for each in lines if each.startswith("5\t")]
-    assert line.endswith("Coord=2-6|CoordProb=-|CoordFrom=parser")
+    assert line.endswith("Coord=2-6|CoordConjuncts=2-2,4-4,6-6|CoordProb=-|CoordFrom=parser")
 
 
 def test_a_boundary_that_is_no_pair_of_the_predictors_stands(

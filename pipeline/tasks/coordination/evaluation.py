@@ -6,11 +6,10 @@ from pathlib import Path
 import numpy as np
 
 from pipeline.core.schema import PREDICTIONS
-from pipeline.core.types import CATEGORIES, CRITERIA, Span
+from pipeline.core.types import CATEGORIES, CRITERIA
 from pipeline.tasks.coordination.figures import (
     accuracy,
     accuracy_by_category,
-    as_conjuncts,
     categories,
     judge,
 )
@@ -54,21 +53,16 @@ class CoordinationEvaluation(Evaluation[Instance]):
     def rows(
         self, model: CoordinationPredictor, instances: Sequence[Instance], batch_tokens: int
     ) -> list[Row]:
-        """The predictor's boundary of each as two conjuncts."""
+        """The predictor's conjuncts of each."""
         found = model.predict(
             [instance.sentence.words for instance in instances],
             [instance.gold.coordinator for instance in instances],
             batch_tokens,
         )
-        rows: list[Row] = []
-        for instance, prediction in zip(instances, found, strict=True):
-            conjuncts: tuple[Span, ...] = ()
-            if prediction is not None:
-                conjuncts = as_conjuncts(
-                    instance.sentence.words, instance.gold.coordinator, prediction.span
-                )
-            rows.append(row_of(instance, conjuncts, prediction.probability if prediction else 0.0))
-        return rows
+        return [
+            row_of(instance, one.conjuncts, one.probability) if one else row_of(instance, (), 0.0)
+            for instance, one in zip(instances, found, strict=True)
+        ]
 
     def judged(self, instances: Sequence[Instance], rows: Sequence[Row]) -> Judged:
         """The share of right boundaries by category, and of right structures by each criterion."""

@@ -18,12 +18,14 @@ class CoordinationExample:
 
     ``extents[m]`` is the outer boundary, half-open, of the structure at ``coordinators[m]``. ``variant``: it
     was made of another example of its batch, and is encoded by itself even if their words are the same.
+    ``conjuncts[m]`` are the structure's, from one end to the other; empty where only boundaries are known.
     """
 
     words: tuple[str, ...]
     coordinators: tuple[int, ...]
     extents: tuple[Span, ...]
     variant: bool = False
+    conjuncts: tuple[tuple[Span, ...], ...] = ()
 
     @property
     def instances(self) -> int:
@@ -42,6 +44,9 @@ class CoordinationExample:
             self,
             coordinators=tuple(k for each in every for k in each.coordinators),
             extents=tuple(extent for each in every for extent in each.extents),
+            conjuncts=tuple(spans for each in every for spans in each.conjuncts)
+            if all(each.conjuncts for each in every)
+            else (),
         )
 
 

@@ -6,10 +6,9 @@
 - ``inner``: the two conjuncts next to the coordinator are exactly right.
 - ``exact``: all conjuncts are exactly right.
 
-The predictor gives only an endpoint pair, so a prediction is read as two conjuncts, one on each
-side of the coordinator, without separators directly next to it ("[a] , and [b]"). Consequence: of a
-structure of three or more conjuncts only ``whole`` can be right, and for one of two conjuncts
-``outer``, ``inner`` and ``exact`` coincide.
+A predictor gives an endpoint pair, which its second scorer cuts into conjuncts (``conjuncts``). One
+without such a scorer has two, one on each side of the coordinator: then of a structure of three or more
+only ``whole`` can be right, and for one of two ``outer``, ``inner`` and ``exact`` coincide.
 
 A coordinator without a prediction (at the sentence's edge, or in one longer than the encoder) is
 wrong under all criteria; it is never left out of the count.
@@ -29,20 +28,6 @@ from pipeline.core.types import (
 _COLUMN = {
     label: name for name, labels in (CATEGORIES | FURTHER_CATEGORIES).items() for label in labels
 }
-_SEPARATORS = frozenset({",", ";", ":", "-", "--", "–", "—", "..."})
-
-
-def as_conjuncts(words: Sequence[str], coordinator: int, extent: Span) -> tuple[Span, ...]:
-    """Read an outer boundary as the two conjuncts around the coordinator.
-
-    Separators directly next to the coordinator belong to neither, unless nothing else is there.
-    """
-    left, right = coordinator, coordinator + 1
-    while left - 1 > extent.start and words[left - 1] in _SEPARATORS:
-        left -= 1
-    while right < extent.end - 1 and words[right] in _SEPARATORS:
-        right += 1
-    return Span(extent.start, left), Span(right, extent.end)
 
 
 def judge(gold: Coordination, predicted: Sequence[Span]) -> dict[str, bool]:

@@ -1,6 +1,6 @@
-"""The supervised model M: a BERT encoder and the endpoint scorer; saving, loading, predicting."""
+"""The supervised model M: a BERT encoder, the endpoint scorer, that of ends; saving, loading, predicting."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NotRequired, Self, cast
@@ -11,12 +11,23 @@ from transformers import PretrainedConfig, PreTrainedTokenizerBase
 from typing_extensions import TypedDict
 
 from pipeline.core.corpora import COORDINATION
-from pipeline.core.documents import RelativeName
+from pipeline.core.documents import Count, RelativeName
 from pipeline.core.types import Span
 from pipeline.models.loading import length_limit
 from pipeline.models.optim import evaluating
 from pipeline.models.roles import load_encoder
 from pipeline.models.words import BATCH_TOKENS, TOO_LONG, WordEncoding, represent
+from pipeline.tasks.coordination.conjuncts import (
+    EndScorer,
+    Known,
+    KnownPlaces,
+    as_conjuncts,
+    is_end,
+    known_structures,
+    learned_ends,
+    places,
+    read,
+)
 from pipeline.tasks.coordination.examples import CoordinationExample, instances, obstacle
 from pipeline.tasks.coordination.scorer import EndpointScorer, batches
 from pipeline.tasks.model_folder import load_model, read_card, save_model
@@ -26,19 +37,40 @@ _FORMAT = "conjoin-predictor"
 
 
 class _Card(TypedDict):
-    """The form of ``predictor.json``; ``files`` has digests by name, which older ones lack."""
+    """The form of ``predictor.json``.
+
+    ``files`` has digests by name, and ``ends`` says of what the scorer of conjuncts' ends learned, if there
+    is one; older ones lack both.
+    """
 
     mlp_hidden: int
     dropout: float | int
+    ends: NotRequired[dict[str, Count]]
     files: NotRequired[dict[RelativeName, str]]
 
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """The most probable structure of a coordinator: its extent, half-open, and probability."""
+    """A structure of a coordinator: its extent, half-open, the probability of that, and its conjuncts."""
 
     span: Span
     probability: float
+    conjuncts: tuple[Span, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A coordinator that could be scored.
+
+    Attributes:
+        index: of the instance among those asked for.
+        scores: log-probabilities of its endpoint pairs, ``[k, n - k - 1]``.
+        h: the representations of its sentence's words, ``[n, width]``.
+    """
+
+    index: int
+    scores: Tensor
+    h: Tensor
 
 
 def _is_usable(card: Mapping[str, Any]) -> bool:
@@ -46,13 +78,17 @@ def _is_usable(card: Mapping[str, Any]) -> bool:
 
 
 class CoordinationPredictor(Model[CoordinationExample]):
-    """Encoder, tokenizer and endpoint scorer (§5.1, Eq. 3).
+    """Encoder, tokenizer and endpoint scorer (§5.1, Eq. 3), and beside them the scorer of ends.
+
+    ``ends`` (``conjuncts``) is None until ``complete`` has learned it; till then boundaries are read as two
+    conjuncts.
 
     Args:
         encoder: a Transformer whose output has ``last_hidden_state``; its pooler is dropped.
         tokenizer: its fast tokenizer.
         mlp_hidden: hidden units of the scorer.
         dropout: dropout in the scorer.
+        ends: what its scorer of ends learned from; None: there is none yet.
     """
 
     def __init__(
@@ -61,6 +97,7 @@ class CoordinationPredictor(Model[CoordinationExample]):
         tokenizer: PreTrainedTokenizerBase,
         mlp_hidden: int,
         dropout: float,
+        ends: Mapping[str, int] | None = None,
     ) -> None:
         super().__init__()
         self.encoder = encoder
@@ -70,6 +107,10 @@ class CoordinationPredictor(Model[CoordinationExample]):
         self.config = config = cast(PretrainedConfig, encoder.config)
         self.mlp_hidden, self.dropout = mlp_hidden, dropout
         self.scorer = EndpointScorer(config.hidden_size, mlp_hidden, dropout)
+        self.ends: EndScorer | None = None
+        self._ends_learned = ends
+        if ends is not None:
+            self.ends = EndScorer(config.hidden_size, mlp_hidden, dropout)
         self.encoding = WordEncoding(tokenizer, length_limit(config, tokenizer))
 
     @classmethod
@@ -100,13 +141,15 @@ class CoordinationPredictor(Model[CoordinationExample]):
 
     @property
     def head(self) -> EndpointScorer:
-        """All weights but the encoder's."""
+        """All weights but the encoder's that are learned with it."""
         return self.scorer
 
     def save(self, folder: Path) -> None:
         """Write the predictor folder; it appears whole or not at all."""
-        sizes = {"mlp_hidden": self.mlp_hidden, "dropout": self.dropout}
-        save_model(self, folder, _FORMAT, sizes)
+        facts: dict[str, Any] = {"mlp_hidden": self.mlp_hidden, "dropout": self.dropout}
+        # Without the scorer the card is what it was before there was one.
+        ends = {} if self.ends is None else {"ends": self._ends_learned}
+        save_model(self, folder, _FORMAT, facts | ends)
 
     @classmethod
     def load(cls, folder: Path) -> Self:
@@ -117,7 +160,7 @@ class CoordinationPredictor(Model[CoordinationExample]):
             InputError: its card is not JSON, or not of this form.
         """
         card: _Card = read_card(folder, _FORMAT, _Card, COORDINATION, _is_usable)
-        sizes = card["mlp_hidden"], card["dropout"]
+        sizes = card["mlp_hidden"], card["dropout"], card.get("ends")
         return load_model(folder, lambda encoder, tokenizer: cls(encoder, tokenizer, *sizes))
 
     def forward(
@@ -211,11 +254,51 @@ class CoordinationPredictor(Model[CoordinationExample]):
             A prediction each; None where ``obstacles`` names a reason.
         """
         found: list[Prediction | None] = [None] * len(sentences)
-        for index, scores in self.distributions(sentences, coordinators, batch_tokens):
-            i, b = divmod(int(scores.argmax()), scores.shape[1])
-            span = Span(i, coordinators[index] + 2 + b)
-            found[index] = Prediction(span, float(scores[i, b].exp()))
+        for one in self.scored(sentences, coordinators, batch_tokens):
+            k = coordinators[one.index]
+            (found[one.index],) = self.best(sentences[one.index], k, one)
         return found
+
+    def best(
+        self, words: Sequence[str], coordinator: int, scored: Scored, n: int = 1
+    ) -> tuple[Prediction, ...]:
+        """The ``n`` most probable structures of a coordinator, best first, or all it has.
+
+        Of equally probable ones the first (by start, then end) comes first.
+
+        Args:
+            words: of its sentence.
+            coordinator: its word index.
+            scored: as ``scored`` yields it for this coordinator.
+            n: how many.
+        """
+        # topk does not guarantee the order of ties.
+        values, ranked = scored.scores.flatten().sort(descending=True, stable=True)
+        width = scored.scores.shape[1]
+        spans = [
+            Span(place // width, coordinator + 2 + place % width) for place in ranked[:n].tolist()
+        ]
+        return tuple(
+            Prediction(span, probability, self.conjuncts(words, coordinator, span, scored.h))
+            for span, probability in zip(spans, values[:n].exp().tolist(), strict=True)
+        )
+
+    def conjuncts(
+        self, words: Sequence[str], coordinator: int, extent: Span, h: Tensor
+    ) -> tuple[Span, ...]:
+        """The conjuncts of an outer boundary.
+
+        Args:
+            words: of the sentence.
+            coordinator: its word index.
+            extent: the outer boundary.
+            h: the representations of the words, ``[n, width]``.
+        """
+        ends: list[Span] = []
+        if self.ends is not None and (found := places(words, coordinator, extent)):
+            with evaluating(self.ends), torch.inference_mode():
+                ends = self.ends.ends(h, coordinator, found)
+        return as_conjuncts(words, coordinator, extent, ends)
 
     def opinions(self, examples: Sequence[CoordinationExample]) -> list[Opinion | None]:
         """What the predictor says of the structure of each of some examples of one (CalcScore, §4).
@@ -241,7 +324,9 @@ class CoordinationPredictor(Model[CoordinationExample]):
         """The predictor's own boundary at the coordinator of each of some examples of one."""
         sentences, coordinators, _ = instances(examples)
         return [
-            None if own is None else Answer(replace(e, extents=(own.span,)), own.probability)
+            None
+            if own is None
+            else Answer(replace(e, extents=(own.span,), conjuncts=()), own.probability)
             for e, own in zip(examples, self.predict(sentences, coordinators), strict=True)
         ]
 
@@ -268,6 +353,16 @@ class CoordinationPredictor(Model[CoordinationExample]):
         batch_tokens: int = BATCH_TOKENS,
     ) -> Iterator[tuple[int, Tensor]]:
         """Yield ``(instance, log-probabilities [k, n - k - 1])`` of all that can be scored."""
+        for each in self.scored(sentences, coordinators, batch_tokens):
+            yield each.index, each.scores
+
+    def scored(
+        self,
+        sentences: Sequence[Sequence[str]],
+        coordinators: Sequence[int],
+        batch_tokens: int = BATCH_TOKENS,
+    ) -> Iterator[Scored]:
+        """Yield all that can be scored, each with its words as the encoder represents them."""
         asked: dict[tuple[str, ...], list[int]] = {}
         previous: Sequence[str] | None = None
         own: list[int] = []
@@ -278,15 +373,70 @@ class CoordinationPredictor(Model[CoordinationExample]):
                     previous, own = words, asked.setdefault(tuple(words), [])
                 own.append(index)
         with evaluating(self), torch.inference_mode():
-            for batch in self.encoding.batches(asked, batch_tokens):
-                encoded = [pair[1] for pair in batch]
-                h = represent(self.encoder, self.encoding, encoded, self.device)
-                order = (index for words, _ in batch for index in asked[words])
+            for some, h in self._represented(asked, batch_tokens):
+                order = (index for words in some for index in asked[words])
                 asked_of = [
                     (row, coordinators[index], len(words))
-                    for row, (words, _) in enumerate(batch)
+                    for row, words in enumerate(some)
                     for index in asked[words]
                 ]
                 for part in batches(asked_of):
-                    for scores in self.scorer(h, part):
-                        yield next(order), scores.cpu()
+                    for (row, _, n), scores in zip(part, self.scorer(h, part), strict=True):
+                        yield Scored(next(order), scores.cpu(), h[row, :n])
+
+    def _represented(
+        self, sentences: Iterable[tuple[str, ...]], batch_tokens: int = BATCH_TOKENS
+    ) -> Iterator[tuple[list[tuple[str, ...]], Tensor]]:
+        """Yield batches of sentences that can be read, with their words, ``[sentences, words, width]``."""
+        for batch in self.encoding.batches(sentences, batch_tokens):
+            encoded = [pair[1] for pair in batch]
+            h = represent(self.encoder, self.encoding, encoded, self.device)
+            yield [words for words, _ in batch], h
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether it has a scorer of ends."""
+        return self.ends is not None
+
+    def complete(
+        self,
+        labelled: Sequence[CoordinationExample],
+        generated: Sequence[CoordinationExample],
+        seed: int,
+    ) -> dict[str, int]:
+        """Learn where conjuncts end; nothing that is said of outer boundaries changes.
+
+        Args:
+            labelled: L.
+            generated: candidates whose conjuncts are believed.
+            seed: of the run.
+
+        Returns:
+            How many places of L and of candidates it learned from, and at how many of each a conjunct ends.
+            Without any there is no scorer.
+        """
+        known = [self._known_places(examples) for examples in (labelled, generated)]
+        counts = dict[str, int]()
+        for name, group in zip(("L", "candidates"), known, strict=True):
+            counts[f"places in {name}"] = len(group)
+            counts[f"ends in {name}"] = int(group.ends.sum())
+        if any(map(len, known)):
+            learned = learned_ends(*known, hidden=self.mlp_hidden, dropout=self.dropout, seed=seed)
+            self.ends, self._ends_learned = learned.to(self.device), counts
+        return counts
+
+    def _known_places(self, examples: Iterable[CoordinationExample]) -> KnownPlaces:
+        """The places in the structures whose conjuncts are known, each structure once."""
+        asked: dict[tuple[str, ...], dict[int, Known]] = {}
+        for e in examples:
+            if e.conjuncts:
+                for each in known_structures(e.words, e.coordinators, e.conjuncts):
+                    asked.setdefault(e.words, {}).setdefault(each[0], each)
+        rows, ends = [torch.empty(0, 2 * self.config.hidden_size)], list[float]()
+        with evaluating(self), torch.inference_mode():
+            for some, h in self._represented(asked):
+                for row, words in enumerate(some):
+                    for coordinator, conjuncts, found in asked[words].values():
+                        rows.append(read(h[row], coordinator, found).float().cpu())
+                        ends += [float(is_end(place, conjuncts)) for place in found]
+        return KnownPlaces(torch.cat(rows), torch.tensor(ends))

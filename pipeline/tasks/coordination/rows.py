@@ -48,9 +48,7 @@ class CoordinationRows:
 
     def drawn(self, row: Mapping[str, Any]) -> Drawn[CoordinationExample]:
         """The candidate; its size is the words of the last conjunct, which generation inserted."""
-        first, last = row["conjuncts"][0], row["conjuncts"][-1]
-        k = row["coordinator"]
-        example = CoordinationExample(
-            tuple(row["words"]), (k,), (Span(first["start"], last["end"]),)
-        )
-        return Drawn(row["candidate_id"], row["label"], last["end"] - last["start"], k, example)
+        spans = tuple(Span(span["start"], span["end"]) for span in row["conjuncts"])
+        k, extent = row["coordinator"], Span(spans[0].start, spans[-1].end)
+        example = CoordinationExample(tuple(row["words"]), (k,), (extent,), conjuncts=(spans,))
+        return Drawn(row["candidate_id"], row["label"], len(spans[-1]), k, example)

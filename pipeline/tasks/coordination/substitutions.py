@@ -170,7 +170,7 @@ def _words(fill: Fill) -> tuple[str, ...]:
 
 
 def substituted(example: CoordinationExample, changes: Sequence[Change]) -> CoordinationExample:
-    """An example with some of its words changed, and its labels where they then are.
+    """An example with some of its words changed, and its boundaries where they then are.
 
     Args:
         example: what to change.
@@ -191,4 +191,5 @@ def substituted(example: CoordinationExample, changes: Sequence[Change]) -> Coor
         words=tuple(words),
         coordinators=tuple(map(moved, example.coordinators)),
         extents=tuple(Span(moved(each.start), moved(each.end)) for each in example.extents),
+        conjuncts=(),  # which nobody reads of a variant
     )

@@ -44,7 +44,12 @@ class CoordinationTask(Task[CoordinationExample]):
         for sentence in sources:
             found = [c for c in sentence.coordinations if c.is_evaluable]
             each = [
-                CoordinationExample(sentence.words, (c.coordinator,), (Span(c.start, c.end),))
+                CoordinationExample(
+                    sentence.words,
+                    (c.coordinator,),
+                    (Span(c.start, c.end),),
+                    conjuncts=(c.conjuncts,),
+                )
                 for c in found
             ]
             reasons = model.obstacles(each)

@@ -4,7 +4,8 @@ A parser finds whole structures, with label and all conjuncts, and at many coord
 a probability of every outer boundary of every coordinator. The rule, by how they are combined:
 
 - ``ALONE``: the parser's structure; where it has none there is none, which counts as wrong.
-- ``ELSE``: the parser's structure; where it has none, the predictor's most probable boundary.
+- ``ELSE``: the parser's structure; where it has none, the predictor's most probable boundary and its
+  conjuncts (``conjuncts``).
 - ``TOGETHER``: the parser's structure, unless the predictor's probability of its outer boundary is below τ
   times that of the predictor's best; then, and where the parser has none, the predictor's most probable one.
 
@@ -74,12 +75,11 @@ def both_answers(
         batch_tokens: subwords encoded together.
     """
     found = [BothAnswers(structure, None, None) for structure in structures]
-    for index, scores in predictor.distributions(sentences, coordinators, batch_tokens):
-        place, k = int(scores.argmax()), coordinators[index]
-        start, end = divmod(place, scores.shape[1])
-        best = Prediction(Span(start, k + 2 + end), float(scores[start, end].exp()))
-        probability = probability_of(structures[index], sentences[index], scores)
-        found[index] = BothAnswers(structures[index], best, probability)
+    for one in predictor.scored(sentences, coordinators, batch_tokens):
+        words, structure = sentences[one.index], structures[one.index]
+        (best,) = predictor.best(words, coordinators[one.index], one)
+        probability = probability_of(structure, words, one.scores)
+        found[one.index] = BothAnswers(structure, best, probability)
     return found
 
 

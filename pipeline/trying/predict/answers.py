@@ -11,12 +11,9 @@ from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import Any
 
-from torch import Tensor
-
 from pipeline.core.runs import TOGETHER, USUAL_TAU
 from pipeline.core.types import COORDINATORS, Coordination, Span, bracketed
 from pipeline.models.words import BATCH_TOKENS, TOO_LONG
-from pipeline.tasks.coordination.figures import as_conjuncts
 from pipeline.tasks.coordination.model import CoordinationPredictor, Prediction
 from pipeline.tasks.coordination.with_parser import BothAnswers, probability_of
 from pipeline.text.conllu import with_comments, with_misc
@@ -34,10 +31,11 @@ NO_WORDS = "no words"
 
 @dataclass(frozen=True, slots=True)
 class Boundary:
-    """An outer boundary and the predictor's probability of it; None: it cannot score it."""
+    """An outer boundary, the predictor's probability of it (None: it cannot score it), and its conjuncts."""
 
     span: Span
     probability: float | None
+    conjuncts: tuple[Span, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,20 +53,20 @@ class Found:
     best: tuple[Prediction, ...]
     structure: tuple[Coordination, float | None] | None = None
 
-    def conjuncts(self, words: Sequence[str]) -> tuple[Span, ...]:
-        """The conjuncts of the answer, in the sentence of these words."""
-        if self.structure:
-            return self.structure[0].conjuncts
-        return as_conjuncts(words, self.coordinator, self.best[0].span)
+    @property
+    def conjuncts(self) -> tuple[Span, ...]:
+        """The conjuncts of the answer."""
+        return self.structure[0].conjuncts if self.structure else self.best[0].conjuncts
 
     @property
     def ranked(self) -> tuple[Boundary, ...]:
         """The outer boundary of the answer, and then those of ``best`` that differ, as many in all."""
-        found = tuple(Boundary(one.span, one.probability) for one in self.best)
+        found = tuple(Boundary(one.span, one.probability, one.conjuncts) for one in self.best)
         if self.structure is None:
             return found
         structure, probability = self.structure
-        first = Boundary(Span(structure.start, structure.end), probability)
+        extent = Span(structure.start, structure.end)
+        first = Boundary(extent, probability, structure.conjuncts)
         rest = (one for one in found if one.span != first.span)
         return (first, *rest)[: max(1, len(found))]
 
@@ -180,12 +178,13 @@ def _answers(
     found = [
         None if each is None else Found(each.coordinator, (), (each, None)) for each in structures
     ]
-    for index, scores in predictor.distributions(sentences, coordinators, batch_tokens):
-        k, structure = coordinators[index], structures[index]
-        best = n_best(scores, k, n)
-        probability = probability_of(structure, sentences[index], scores)
+    for one in predictor.scored(sentences, coordinators, batch_tokens):
+        k, structure, words = coordinators[one.index], structures[one.index], sentences[one.index]
+        best = predictor.best(words, k, one, n)
+        probability = probability_of(structure, words, one.scores)
         takes = BothAnswers(structure, best[0], probability).takes_structure(TOGETHER, tau)
-        found[index] = Found(k, best, (structure, probability) if structure and takes else None)
+        answer = Found(k, best, (structure, probability) if structure and takes else None)
+        found[one.index] = answer
     return found
 
 
@@ -204,26 +203,6 @@ def _blocks(sentences: Iterable[GivenSentence], block: int) -> Iterator[list[Giv
         yield found
 
 
-def n_best(scores: Tensor, k: int, n: int) -> tuple[Prediction, ...]:
-    """The ``n`` most probable endpoint pairs of a coordinator, best first, or all it has.
-
-    Of equally probable ones the first (by start, then end) comes first, so that the first of all is
-    that of ``CoordinationPredictor.predict``.
-
-    Args:
-        scores: log-probabilities ``[k, n - k - 1]`` over all pairs.
-        k: the word index of the coordinator.
-        n: how many.
-    """
-    # topk does not guarantee the order of ties.
-    values, places = scores.flatten().sort(descending=True, stable=True)
-    width = scores.shape[1]
-    return tuple(
-        Prediction(Span(place // width, k + 2 + place % width), probability)
-        for place, probability in zip(places[:n].tolist(), values[:n].exp().tolist(), strict=True)
-    )
-
-
 def tsv(answer: SentenceAnswer) -> str:
     """A line per structure: sentence with its conjuncts in brackets, coordinator, probability.
 
@@ -239,12 +218,9 @@ def tsv(answer: SentenceAnswer) -> str:
             lines.append(f"{' '.join(words)}\t{word}\t{entry.reason}\n")
             continue
         for rank, one in enumerate(entry.ranked):
-            conjuncts = as_conjuncts(words, entry.coordinator, one.span)
-            if rank == 0:
-                conjuncts = entry.conjuncts(words)
             source = entry.source if rank == 0 else "predictor"
             fields = [
-                bracketed(words, conjuncts),
+                bracketed(words, one.conjuncts),
                 words[entry.coordinator],
                 "-" if one.probability is None else f"{one.probability:.3f}",
             ]
@@ -255,7 +231,8 @@ def tsv(answer: SentenceAnswer) -> str:
 def jsonl(answer: SentenceAnswer) -> str:
     """One object on one line; offsets count words from 0 and are half-open.
 
-    A probability may be null beside a parser: the predictor cannot score its structure.
+    ``conjuncts`` are those of the most probable boundary, and each alternative has its own. A probability
+    may be null beside a parser: the predictor cannot score its structure.
     """
     words = answer.sentence.words
     found: list[dict[str, Any]] = []
@@ -267,14 +244,20 @@ def jsonl(answer: SentenceAnswer) -> str:
             skipped.append({**place, "reason": entry.reason})
             continue
         best = [
-            {**asdict(one.span), "probability": _short(one.probability)} for one in entry.ranked
+            {
+                **asdict(one.span),
+                "probability": _short(one.probability),
+                "conjuncts": [[span.start, span.end] for span in one.conjuncts],
+            }
+            for one in entry.ranked
         ]
-        spans = [[span.start, span.end] for span in entry.conjuncts(words)]
         beside: dict[str, Any] = {}
         if answer.beside:
             label = entry.structure[0].label if entry.structure else None
             beside = {"from": entry.source, "label": label}
-        found.append({**place, "conjuncts": spans, **best[0], **beside, "alternatives": best})
+        # In the order of earlier versions.
+        best_first = {"conjuncts": best[0]["conjuncts"], **best[0]}
+        found.append({**place, **best_first, **beside, "alternatives": best})
     sentence = {
         "sentence_id": answer.sentence.name,
         "line": answer.sentence.line,
@@ -286,11 +269,12 @@ def jsonl(answer: SentenceAnswer) -> str:
 
 
 def conllu(answer: SentenceAnswer) -> str:
-    """The sentence's own lines, with ``Coord`` and ``CoordProb`` in MISC of each coordinator.
+    """The sentence's own lines, with ``Coord``, ``CoordConjuncts`` and ``CoordProb`` in MISC of coordinators.
 
     ``Coord=3-7`` are the IDs of the structure's first and last word; of several structures, best
-    first, both have as many values parted by commas. A probability that there is not, of a parser's structure
-    that the predictor cannot score, is ``-``. What is skipped is a comment.
+    first, it and ``CoordProb`` have as many values parted by commas. ``CoordConjuncts=3-4,6-7`` are the
+    conjuncts of the first, as ``conjoin export`` writes them. A probability that there is not, of a parser's
+    structure that the predictor cannot score, is ``-``. What is skipped is a comment.
     """
     words = answer.sentence.words
     values, comments = {}, []
@@ -298,6 +282,7 @@ def conllu(answer: SentenceAnswer) -> str:
         if isinstance(entry, Found):
             values[entry.coordinator] = {
                 "Coord": ",".join(f"{one.span.start + 1}-{one.span.end}" for one in entry.ranked),
+                "CoordConjuncts": ",".join(f"{s.start + 1}-{s.end}" for s in entry.conjuncts),
                 "CoordProb": ",".join(
                     "-" if one.probability is None else str(_short(one.probability))
                     for one in entry.ranked
@@ -308,7 +293,7 @@ def conllu(answer: SentenceAnswer) -> str:
             comments.append(entry.reason)
         else:
             comments.append(f"{entry.coordinator + 1} {words[entry.coordinator]}: {entry.reason}")
-    names = ("Coord", "CoordProb", *(["CoordFrom"] if answer.beside else []))
+    names = ("Coord", "CoordConjuncts", "CoordProb", *(["CoordFrom"] if answer.beside else []))
     rows = with_misc(answer.sentence.rows, names, values)
     return "\n".join(with_comments(rows, "coord_skipped", comments)) + "\n\n"
 

@@ -30,7 +30,7 @@ class PredictSettings(Settings):
     output: Literal["tsv", "jsonl", "conllu"] = Field(
         "tsv",
         description="tsv: bracketed sentence, coordinator, probability; jsonl: an object per "
-        "sentence; conllu: the input with Coord and CoordProb in MISC.",
+        "sentence; conllu: the input with Coord, CoordConjuncts and CoordProb in MISC.",
     )
     n_best: int = Field(1, ge=1, description="Most probable structures shown per coordinator.")
     parser: Path | None = Field(

@@ -4,9 +4,9 @@ import pytest
 
 from pipeline.core.comparison import mean_sd
 from pipeline.core.types import CRITERIA, Coordination, Span
+from pipeline.tasks.coordination.conjuncts import as_conjuncts
 from pipeline.tasks.coordination.figures import (
     accuracy_by_category,
-    as_conjuncts,
     categories,
     judge,
 )

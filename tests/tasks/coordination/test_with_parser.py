@@ -11,7 +11,7 @@ from pipeline.tasks.coordination.with_parser import BothAnswers, both_answers, p
 
 WORDS = tuple("the old man and small dog saw it".split())  # noqa: SIM905
 STRUCTURE = Coordination(3, "and", "NP", (Span(0, 3), Span(4, 6)))
-BEST = Prediction(Span(1, 6), 0.5)
+BEST = Prediction(Span(1, 6), 0.5, (Span(1, 3), Span(4, 6)))
 
 
 @pytest.mark.parametrize(
