@@ -113,8 +113,8 @@ def floor(given: argparse.Namespace) -> None:
             found.append((states * mask).sum(1) / mask.sum(1))
         return torch.nn.functional.normalize(torch.cat(found), dim=1)
 
-    contexts = vectors([" ".join(q.context) for q in questions])
-    choices = iter(vectors([" ".join(choice) for q in questions for choice in q.choices]))
+    contexts = vectors([q.context for q in questions])
+    choices = iter(vectors([choice for q in questions for choice in q.choices]))
     right = 0
     for question, context in zip(questions, contexts, strict=True):
         near = [float(next(choices) @ context) for _ in question.choices]
