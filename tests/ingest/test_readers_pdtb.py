@@ -418,7 +418,7 @@ def ingested(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     "command",
     [
-        ["preparse"], ["generate", "--lm", "t5"], ["harvest"], ["audit"], ["validate"], ["browse"], ["stats"],
+        ["preparse"], ["generate", "--lm", "t5"], ["harvest"], ["audit"], ["browse"], ["stats"],
         ["export", "--format", "conllu", "--out", "x"], ["select", "--out", "x"],
         ["merge", "--out", "x"],
     ],
@@ -431,7 +431,7 @@ def test_commands_of_coordination_alone_refuse_it(
 ) -> None:
     """The corpus, and candidates in it, in a line that names the task, before anything else is read."""
     monkeypatch.chdir(ingested.parent)
-    of_candidates = {"validate", "browse", "stats", "export", "select", "merge"}
+    of_candidates = {"browse", "stats", "export", "select", "merge"}
     place = ingested / "candidates/made/seed-0" if command[0] in of_candidates else ingested
     places = [str(place)] * (1 + (command[0] == "merge"))
     with pytest.raises(SystemExit) as ended:
