@@ -36,6 +36,7 @@ from pipeline.corpus.licences import UNKNOWN, canonical, combined
 from pipeline.corpus.manifest import CHECKSUMS, FORMAT, read_sums
 from pipeline.corpus.rows import WITH_TREES, generations, read_accepted, read_rejects
 from pipeline.release.candidate_trees import CandidateTrees
+from pipeline.release.kinds.protocol import HidingWords
 from pipeline.release.settings import ReleaseSettings
 from pipeline.release.shards import (
     CONFIGS,
@@ -128,14 +129,53 @@ def write_release(
             )  # fmt: skip
             entries += made
             digests[config] = whole.hex()
-    runs: dict[str, Any] = {
-        key: {**run, "rows": by_part(released.generations.get(key, Counter()))}
-        for key, run in generations(shards).items()
-    }
+    more = _before(shards)
+    if trees is not None:
+        more["trees"] = trees_facts(settings.trees_of, grown)
+    manifest = write_manifest(
+        folder, settings, shards, released, name=_name(shards, sources), sources=sources,
+        shards_written=entries, digests=digests, hiding=hiding, more=more,
+    )  # fmt: skip
+    return manifest, released
+
+
+def write_manifest(
+    folder: Path,
+    settings: ReleaseSettings,
+    shards: Shards,
+    released: Survey,
+    *,
+    name: str,
+    sources: Sequence[SourceFacts],
+    shards_written: Sequence[ReleasedShard],
+    digests: Mapping[str, str],
+    hiding: HidingWords | None,
+    more: Mapping[str, Any],
+) -> ReleaseManifest:
+    """Write ``manifest.json`` of a release whose shards stand.
+
+    Args:
+        folder: of the release.
+        settings: whose the release is, and how it was made.
+        shards: where the rows were.
+        released: counts of those that were written.
+        name: of the release, where ``settings`` has none.
+        sources: facts of the source corpora.
+        shards_written: the files, and the rows of each.
+        digests: of the rows as they are written, by configuration.
+        hiding: for a stand-off release, what left its words out.
+        more: what else rows of this kind have there.
+
+    Returns:
+        What it holds.
+
+    Raises:
+        InputError: something of a stand-off release's manifest could be text.
+    """
     manifest: ReleaseManifest = {
         "conjoin": __version__,
         "format": FORMAT,
-        "name": settings.name or _name(shards, sources),
+        "name": settings.name or name,
         "version": settings.version,
         "authors": list(settings.author),
         "url": settings.url,
@@ -146,24 +186,25 @@ def write_release(
         "seed": settings.seed,
         "rows": by_part(released.rows),
         "digests": {"train": digests["train"], "rejected": digests["rejected"]},
-        "shards": entries,
-        "generations": runs,
+        "shards": list(shards_written),
+        "generations": {
+            key: {**run, "rows": by_part(released.generations.get(key, Counter()))}  # type: ignore[typeddict-item]
+            for key, run in generations(shards).items()
+        },
         "sources": list(sources),
         "annotation": as_json(annotation_of(shards)),
     }
-    manifest |= _before(shards)
-    if trees is not None:
-        manifest["trees"] = trees_facts(settings.trees_of, grown)
+    manifest |= more  # type: ignore[typeddict-item]
     if hiding is not None:
         own = hiding.digests
         manifest["full_digests"] = {"train": own["train"].hex(), "rejected": own["rejected"].hex()}
         manifest["withheld"] = {c: dict(reasons) for c, reasons in hiding.withheld.items()}
         hiding.require_no_text(manifest)
     write_json(folder / MANIFEST, manifest)
-    return manifest, released
+    return manifest
 
 
-def _before(shards: Shards) -> Any:
+def _before(shards: Shards) -> dict[str, Any]:
     """What became of the rows before, as the manifest beside them says."""
     manifest = shards.manifest or {}
     keys = ("merged", "selection", "selections", "dropped", "withheld")

@@ -255,8 +255,8 @@ class StandOff:
 
     def __init__(self, repeats: Repeats) -> None:
         self._repeats = repeats
-        self.withheld = {config: Counter[str]() for config in CONFIGS}
-        self.digests = {config: RowDigest() for config in CONFIGS}
+        self.withheld: Mapping[str, Counter[str]] = {c: Counter() for c in CONFIGS}
+        self.digests: Mapping[str, RowDigest] = {config: RowDigest() for config in CONFIGS}
         self._foreign, self._first = 0, ""
 
     def convert(self, batches: Iterable[pa.RecordBatch], config: str) -> Iterator[pa.RecordBatch]:

@@ -1,28 +1,25 @@
 """Writes rows of a kind as a dataset repository; ``release`` calls it where candidates are of one."""
 
 import re
-from collections import Counter
 from contextlib import ExitStack
 from pathlib import Path
 
-from pipeline import __version__
-from pipeline.core.annotation import as_json
 from pipeline.core.cards.candidates import ReleasedShard, ReleaseManifest, SourceFacts
 from pipeline.core.claims import Claim, appearing
 from pipeline.core.console import Meter, say
 from pipeline.core.corpus_folder import corpus_around
 from pipeline.core.errors import InputError, SettingsError
-from pipeline.core.files import write_json
-from pipeline.core.parquet import MANIFEST
-from pipeline.corpus.annotated import annotation_of
 from pipeline.corpus.counts import Survey
 from pipeline.corpus.layout import Shards
-from pipeline.corpus.licences import combined
-from pipeline.corpus.manifest import FORMAT
 from pipeline.corpus.rows import generations
 from pipeline.release.kinds.protocol import HidingWords, RowKind
 from pipeline.release.kinds.rows import kind_batches, require_valid_rows
-from pipeline.release.package import by_part, copy_provenance, counted, write_checksums
+from pipeline.release.package import (
+    copy_provenance,
+    counted,
+    write_checksums,
+    write_manifest,
+)
 from pipeline.release.settings import ReleaseSettings
 from pipeline.release.shards import CONFIGS, shard_count, shuffled, write_shards
 
@@ -101,36 +98,11 @@ def _write(
             )  # fmt: skip
         entries += made
         digests[config] = whole.hex()
-    runs = generations(shards)
-    manifest: ReleaseManifest = {
-        "conjoin": __version__,
-        "task": kind.task,
-        "format": FORMAT,
-        "name": settings.name or _name(sources, kind.name(runs)),
-        "version": settings.version,
-        "authors": list(settings.author),
-        "url": settings.url,
-        "license": combined(released.licenses),
-        "licenses": dict(sorted(released.licenses.items())),
-        "stand_off": hiding is not None,
-        "command": settings.shown_command(),
-        "seed": settings.seed,
-        "rows": by_part(released.rows),
-        "digests": {"train": digests["train"], "rejected": digests["rejected"]},
-        "shards": entries,
-        "generations": {
-            key: {**run, "rows": by_part(released.generations.get(key, Counter()))}  # type: ignore[typeddict-item]
-            for key, run in runs.items()
-        },
-        "sources": sources,
-        "annotation": as_json(annotation_of(shards)),
-    }
-    if hiding:
-        own = hiding.digests
-        manifest["full_digests"] = {"train": own["train"].hex(), "rejected": own["rejected"].hex()}
-        manifest["withheld"] = {c: dict(reasons) for c, reasons in hiding.withheld.items()}
-        hiding.require_no_text(manifest)
-    write_json(folder / MANIFEST, manifest)
+    manifest = write_manifest(
+        folder, settings, shards, released, name=_name(sources, kind.name(generations(shards))),
+        sources=sources, shards_written=entries, digests=digests, hiding=hiding,
+        more={"task": kind.task},
+    )  # fmt: skip
     return manifest, released
 
 

@@ -21,7 +21,13 @@ from pipeline.core.errors import InputError
 from pipeline.core.types import Sentence, Span
 from pipeline.tasks.coordination.examples import CoordinationExample
 from pipeline.tasks.coordination.model import CoordinationPredictor
-from pipeline.tasks.coordination.scorer import Grid, keep_masks, keep_share, pair_scores
+from pipeline.tasks.coordination.scorer import (
+    Grid,
+    TwoWordMLP,
+    keep_masks,
+    keep_share,
+    pair_scores,
+)
 from pipeline.text.trees import constituents, parse_tree
 
 _FOR_BRACKETS = 5  # apart from the other streams of the same seed in stream.py, optimizer.py
@@ -45,20 +51,8 @@ def brackets_of(sentence: Sentence) -> Brackets:
     return frozenset(each.span for each in constituents(tree) if len(each.span) > 1)
 
 
-class BracketHead(nn.Module):
-    """The MLP over the first and the last word of a span.
-
-    Args:
-        width: size of a word's representation h.
-        hidden: units of the hidden layer.
-        dropout: probability of dropping a hidden unit in training.
-    """
-
-    def __init__(self, width: int, hidden: int, dropout: float) -> None:
-        super().__init__()
-        self.first = nn.Linear(2 * width, hidden)
-        self.second = nn.Linear(hidden, 1)
-        self.dropout = dropout
+class BracketHead(TwoWordMLP):
+    """A ``TwoWordMLP`` over the first and the last word of a span."""
 
     def forward(self, h: Tensor, sentences: Sequence[tuple[int, int, Brackets]]) -> Tensor:
         """Binary cross-entropy, summed over some sentences (those that stand there twice count twice).

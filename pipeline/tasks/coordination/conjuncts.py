@@ -27,11 +27,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional as F  # noqa: N812 - its usual name
 
 from pipeline.core.types import COORDINATORS, Span
 from pipeline.models.optim import decay_groups
+from pipeline.tasks.coordination.scorer import TwoWordMLP
 
 _SEPARATORS = frozenset({",", ";", ":", "-", "--", "–", "—", "..."})
 _FOR_ENDS = (
@@ -113,20 +114,8 @@ class KnownPlaces:
         return len(self.ends)
 
 
-class EndScorer(nn.Module):
-    """An MLP of one hidden layer with ReLU and dropout over the first word of a place and the coordinator.
-
-    Args:
-        width: size of a word's representation h.
-        hidden: units of the hidden layer.
-        dropout: probability of dropping a hidden unit in training.
-    """
-
-    def __init__(self, width: int, hidden: int, dropout: float) -> None:
-        super().__init__()
-        self.first = nn.Linear(2 * width, hidden)
-        self.second = nn.Linear(hidden, 1)
-        self.dropout = dropout
+class EndScorer(TwoWordMLP):
+    """A ``TwoWordMLP`` over the first word of a place and the coordinator."""
 
     def forward(self, words: Tensor) -> Tensor:
         """The logit of an end at each place, ``[places]``.

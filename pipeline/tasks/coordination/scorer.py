@@ -241,8 +241,8 @@ def _gathered(grids: Sequence[Grid]) -> list[_Rows]:
     return [np.concatenate(part) for part in zip(*parts, strict=True)]
 
 
-class EndpointScorer(nn.Module):
-    """An MLP of one hidden layer with ReLU and dropout over endpoint pairs (Eq. 3, §5.1).
+class TwoWordMLP(nn.Module):
+    """The layers of an MLP of one hidden layer with ReLU and dropout over two words.
 
     Args:
         width: size of a word's representation h.
@@ -255,6 +255,10 @@ class EndpointScorer(nn.Module):
         self.first = nn.Linear(2 * width, hidden)
         self.second = nn.Linear(hidden, 1)
         self.dropout = dropout
+
+
+class EndpointScorer(TwoWordMLP):
+    """A ``TwoWordMLP`` over endpoint pairs (Eq. 3, §5.1)."""
 
     def forward(self, h: Tensor, instances: Sequence[Instance]) -> list[Tensor]:
         """Log-probability of every endpoint pair of every instance (softmax over its pairs).
