@@ -1,30 +1,21 @@
 """``conjoin browse`` in a real browser: what a reader does with the page, and with the file."""
 
 import json
-import shutil
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import uvicorn
 from browsed import SCRIPT, awkward_folder, opened
+from in_browser import chromium, needs_chromium, served
 
-from pipeline.core.local_page import address, listen
 from pipeline.sharing.browse.corpus import BrowsedCorpus
 from pipeline.sharing.browse.server import export_page, make_app
 from pipeline.sharing.browse.table import View
 from pipeline.text.natural import join_words
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-CHROMIUM = next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
-)
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
-
-FLAGS = ("--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
-         "--disable-component-update", "--disable-sync")  # fmt: skip
+pytestmark = needs_chromium
 
 
 @pytest.fixture(scope="module")
@@ -41,15 +32,8 @@ def corpus(folder: Path) -> Iterator[BrowsedCorpus]:
 @pytest.fixture(scope="module")
 def url(corpus: BrowsedCorpus) -> Iterator[str]:
     """A server in a thread, as ``serve`` has it."""
-    listener = listen(0)
-    server = uvicorn.Server(
-        uvicorn.Config(make_app(corpus, "sesame"), log_level="error", lifespan="off")
-    )
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
-    thread.start()
-    yield address(listener, "sesame")
-    server.should_exit = True
-    thread.join(10)
+    with served(make_app(corpus, "sesame"), "sesame") as url:
+        yield url
 
 
 @pytest.fixture(scope="module")
@@ -65,10 +49,8 @@ def file(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
+    with chromium(playwright) as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture

@@ -1,31 +1,23 @@
 """The game in a real browser, at the width of a telephone and of a desk, by the keyboard alone."""
 
 import json
-import shutil
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import uvicorn
+from in_browser import chromium, needs_chromium, served
 from played import pairs_folder, settings
 
-from pipeline.core.local_page import address, listen
 from pipeline.tasks.questions.play.cards import ENGLISH
 from pipeline.tasks.questions.play.command import read_game
 from pipeline.tasks.questions.play.server import make_app
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-CHROMIUM = next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
-)
 pytestmark = [
-    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine"),
+    needs_chromium,
     pytest.mark.long,
 ]
-FLAGS = ("--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
-         "--disable-component-update", "--disable-sync")  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -34,21 +26,14 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     asked = settings(pairs_folder(tmp_path_factory.mktemp("play") / "x"))
     game = read_game(asked)
     app = make_app([each.cards for each in game.dealt(asked)], ENGLISH, game.resources, "sesame")
-    listener = listen(0)
-    server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off"))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
-    thread.start()
-    yield address(listener, "sesame")
-    server.should_exit = True
-    thread.join(10)
+    with served(app, "sesame") as url:
+        yield url
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
+    with chromium(playwright) as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture(params=[(380, 800), (1200, 900)], ids=["380", "1200"])
