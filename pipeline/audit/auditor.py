@@ -11,8 +11,8 @@ from typing import TypeVar
 
 from pipeline.audit.judges import Judge
 from pipeline.core.cards.audit import FilteredLabel, FilterFigures, GenerationFigures, JudgedForm
+from pipeline.core.structures import as_conjuncts
 from pipeline.core.types import Candidate, Span
-from pipeline.tasks.coordination.conjuncts import as_conjuncts
 from pipeline.world.oracle import Judgement, OracleVerdict
 
 _LENGTHS: tuple[tuple[str, int], ...] = (("1", 1), ("2", 2), ("3-4", 4), ("5-8", 8))

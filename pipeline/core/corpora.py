@@ -158,6 +158,16 @@ _ALL = (
         notice=SourceNotice("plain text that whoever made the corpus supplied"),
     ),
     CorpusDescription(
+        reader="corrected",
+        name="sentences of a corpus with coordinations that people decided on",
+        source="yours: what `conjoin annotate` saved, or corrected output of predict or export (.jsonl, "
+        ".conllu, brat), a file or a folder",
+        place="CORPUS/annotated.jsonl, with --of CORPUS",
+        licence="unknown",
+        remark="each row has that of the sentence in the corpus",
+        notice=SourceNotice("sentences whose coordinations whoever made the corpus annotated"),
+    ),
+    CorpusDescription(
         reader="pdtb",
         name="discourse relations in the form of the PDTB 3 (Prasad et al., 2019), as GDTB has them, the "
         "relations of GUM (Liu et al., 2024)",

@@ -17,6 +17,7 @@ from pipeline.core.corpus_folder import (
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
 from pipeline.core.schema import read_sentences
+from pipeline.core.structures import fault_of
 from pipeline.core.types import Sentence
 
 
@@ -186,17 +187,5 @@ def gold_of(
 
 def _fault(sentence: Sentence) -> str | None:
     """How a coordination of a sentence does not fit its words, or None."""
-    count = len(sentence.words)
-    for c in sentence.coordinations:
-        if not 0 <= c.coordinator < count:
-            return f"coordinator {c.coordinator} of {count} words"
-        if sentence.words[c.coordinator] != c.word:
-            return f"word {c.coordinator} is {sentence.words[c.coordinator]!r}, not {c.word!r}"
-        end = 0
-        for span in c.conjuncts:
-            if not end <= span.start < span.end <= count:
-                return f"conjunct {span.start}-{span.end} of {count} words, after one to {end}"
-            if span.start <= c.coordinator < span.end:
-                return f"conjunct {span.start}-{span.end} contains its coordinator {c.coordinator}"
-            end = span.end
-    return None
+    faults = (fault_of(sentence.words, each) for each in sentence.coordinations)
+    return next(filter(None, faults), None)

@@ -58,6 +58,7 @@ class IngestSettings(Settings):
         "predicates": [("reader", ("wac",))],
         "questions": [("reader", ("world-questions",))],
         "apart": [("reader", _OF_QUESTIONS)],
+        "of": [("reader", ("corrected",))],
         "fold": [("folds", ())],
         "least": [("reader", ("pdtb", "world-relations"))],
         "segment": [("reader", ("text",)), ("unlabelled", ())],
@@ -69,6 +70,7 @@ class IngestSettings(Settings):
         "`reader`."
     )
     source: Path = Field(description="File, folder or archive to read (see `conjoin corpora`).")
+    of: Path | None = Field(None, description="corrected: corpus folder whose sentences these are.")
     out: Path = Field(  # this and the name: see _named
         default_factory=Path, description="Corpus folder to write; unset: data/NAME."
     )
@@ -228,6 +230,12 @@ class IngestSettings(Settings):
         return self
 
     @model_validator(mode="after")
+    def _of_a_corpus(self) -> Self:
+        if self.reader == "corrected" and self.of is None:
+            raise ValueError("whose sentences were corrected was not said: add --of CORPUS")
+        return self
+
+    @model_validator(mode="after")
     def _among_the_folds(self) -> Self:
         if self.folds is not None and self.fold >= self.folds:
             raise ValueError(f"fold must be below folds, {self.folds}, was {self.fold}")
@@ -275,6 +283,11 @@ class IngestSettings(Settings):
         if value and min(value) < 0:
             raise ValueError(f"must be 0 or more, was {min(value)}")
         return value
+
+    def corpus_of(self) -> Path:
+        """The corpus whose sentences were corrected."""
+        assert self.of is not None  # noqa: S101 - as is checked above
+        return self.of
 
     @property
     def sizes(self) -> list[Size]:

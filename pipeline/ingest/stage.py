@@ -109,6 +109,7 @@ def _claim(settings: IngestSettings) -> Claim:
     sizes: list[Size] = ["full", *settings.sizes]
     drawn = [draw_file(seed, size) for seed in settings.seeds for size in sizes]
     named = [settings.source, *settings.unlabelled, settings.split_lists, settings.licenses]
+    named += [settings.of / SENTENCES_FILE] if settings.of else []
     return Claim(
         settings.out, "ingest", [each for each in named if each is not None],
         earlier=lambda place: _own_before(place) or None,
@@ -144,7 +145,7 @@ def _require_files(source: Path) -> None:
 
 def _fingerprint(settings: IngestSettings) -> Fingerprint:
     """What the files are made of but for the source, which is read again whenever ingest runs."""
-    apart = {"source", "out", "split_lists", "licenses", "largest_unpacked", "unlabelled"}
+    apart = {"source", "out", "split_lists", "licenses", "largest_unpacked", "unlabelled", "of"}
     # These came later, and concern some readers alone.
     later = {
         "least": RELATIONS, "predicates": ARGUMENTS, "questions": QUESTIONS, "apart": QUESTIONS,

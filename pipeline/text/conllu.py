@@ -1,4 +1,4 @@
-"""CoNLL-U: sentences read line by line, and predictions written into the MISC column.
+"""CoNLL-U: sentences read line by line, and coordinations in the MISC column, written and read.
 
 The format is that of https://universaldependencies.org/format.html: a word per line in ten columns
 parted by tabs, comments before the words, a blank line after them. The words of a sentence are the
@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from pipeline.core.structures import as_conjuncts
+from pipeline.core.types import UNLABELLED, Coordination, Span, is_label
 from pipeline.text.lines import GivenSentence, NumberedLines
 
 _ID = re.compile(r"([0-9]{1,9})(?:([-.])([0-9]{1,9}))?")
@@ -166,3 +168,54 @@ def with_comments(rows: Sequence[str], name: str, texts: Sequence[str]) -> list[
     kept = [row for row in rows if not older.match(row)]
     begin = sum(row.startswith("#") for row in kept)
     return [*kept[:begin], *(f"# {name} = {text}" for text in texts), *kept[begin:]]
+
+
+_RANGE = re.compile(r"([0-9]{1,9})-([0-9]{1,9})")
+_HOW = "write it as `conjoin predict --output conllu` does: Coord=3-7|CoordConjuncts=3-4,6-7"
+
+
+def structures_in_misc(
+    lines: NumberedLines, sentence: GivenSentence
+) -> list[tuple[Coordination, int]]:
+    """The coordinations in MISC of a sentence that was read from CoNLL-U, each with its line.
+
+    ``Coord=3-7`` are the first and last word; of several, parted by commas, the first counts. Where
+    ``CoordConjuncts`` is missing there are two conjuncts, one on either side of the coordinator.
+
+    Raises:
+        InputError: no words of the sentence, the two disagree, or the label is none.
+    """
+    found = []
+    count, words = len(sentence.words), sentence.words
+    for number, row in enumerate(sentence.rows, sentence.line):
+        columns = row.split("\t")
+        parts = columns[-1].split("|")
+        values = {name: value for name, _, value in (part.partition("=") for part in parts)}
+        if not columns[0].isdecimal() or not values.keys() & {"Coord", "CoordConjuncts"}:
+            continue
+
+        def spans(name: str, values: dict[str, str] = values, number: int = number) -> list[Span]:
+            made = []
+            for text in values[name].split(",") if name in values else ():
+                match = _RANGE.fullmatch(text)
+                if not match or not 0 < int(match[1]) <= int(match[2]) <= count:
+                    what = f"{name}={values[name][:40]} of {count} words"
+                    raise lines.problem(what, _HOW, sentence.name, number)
+                made.append(Span(int(match[1]) - 1, int(match[2])))
+            return made
+
+        k = int(columns[0]) - 1
+        extent, conjuncts = spans("Coord")[:1], spans("CoordConjuncts")
+        if extent and conjuncts and extent[0] != Span(conjuncts[0].start, conjuncts[-1].end):
+            what = f"Coord={values['Coord'][:40]} and CoordConjuncts={values['CoordConjuncts'][:40]} differ"
+            raise lines.problem(what, "correct both", sentence.name, number)
+        if extent and not conjuncts:
+            if not extent[0].start < k < extent[0].end - 1:
+                what = f"Coord={values['Coord'][:40]} does not reach both sides of word {k + 1}"
+                raise lines.problem(what, _HOW, sentence.name, number)
+            conjuncts = list(as_conjuncts(words, k, extent[0]))
+        label = values.get("CoordLabel", UNLABELLED)
+        if not is_label(label):
+            raise lines.problem(f"no label: {label[:40]!r}", _HOW, sentence.name, number)
+        found.append((Coordination(k, words[k], label, tuple(conjuncts)), number))
+    return found

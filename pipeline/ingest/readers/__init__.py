@@ -22,6 +22,7 @@ from pipeline.core.types import Sentence
 from pipeline.ingest.document_licences import Licences, from_file, one_for_all
 from pipeline.ingest.readers import gum
 from pipeline.ingest.readers.asked import read_asked
+from pipeline.ingest.readers.corrected import read_corrected
 from pipeline.ingest.readers.genia import read_genia
 from pipeline.ingest.readers.pdtb import read_pdtb, usual_licences, usual_split
 from pipeline.ingest.readers.ptb import read_ptb
@@ -73,6 +74,9 @@ READERS: dict[str, Callable[[IngestSettings, Tally], Iterator[Sentence]]] = {
         segment=s.segment,
         license_=_licence(s),
         allowance=UnpackingAllowance(s.largest_unpacked),
+    ),
+    "corrected": lambda s, tally: read_corrected(
+        s.source, s.corpus_of(), tally, allowance=UnpackingAllowance(s.largest_unpacked)
     ),
 }
 """Reader name → the sentences of ``settings.source``; what is kept and refused goes into the tally."""

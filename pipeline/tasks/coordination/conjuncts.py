@@ -30,67 +30,17 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F  # noqa: N812 - its usual name
 
-from pipeline.core.types import COORDINATORS, Span
+from pipeline.core.structures import places
+from pipeline.core.types import Span
 from pipeline.models.optim import decay_groups
 from pipeline.tasks.coordination.scorer import TwoWordMLP
 
-_SEPARATORS = frozenset({",", ";", ":", "-", "--", "–", "—", "..."})
 _FOR_ENDS = (
     6  # apart from the other streams of the same seed in brackets.py, optimizer.py, stream.py
 )
 
 STEPS, PLACES, RATE, DECAY = 500, 64, 1e-3, 0.01
 """Updates, places in each, the first learning rate (it falls linearly to 0) and AdamW's weight decay."""
-
-
-def as_conjuncts(
-    words: Sequence[str], coordinator: int, extent: Span, ends: Sequence[Span] = ()
-) -> tuple[Span, ...]:
-    """Read an outer boundary as conjuncts.
-
-    Separators directly next to the coordinator belong to none, unless nothing else is there.
-
-    Args:
-        words: of the sentence.
-        coordinator: its word index.
-        extent: the outer boundary.
-        ends: those of its ``places`` at which a conjunct ends; none: there are two conjuncts.
-
-    Returns:
-        The conjuncts in sentence order; at least one on each side of the coordinator.
-    """
-    left, right = coordinator, coordinator + 1
-    while left - 1 > extent.start and words[left - 1] in _SEPARATORS:
-        left -= 1
-    while right < extent.end - 1 and words[right] in _SEPARATORS:
-        right += 1
-    between = sorted([*ends, Span(left, right)])
-    starts = [extent.start, *(gap.end for gap in between)]
-    stops = [*(gap.start for gap in between), extent.end]
-    return tuple(Span(start, stop) for start, stop in zip(starts, stops, strict=True))
-
-
-def places(words: Sequence[str], coordinator: int, extent: Span) -> list[Span]:
-    """Where a conjunct may end within an outer boundary, but for the place of the coordinator itself.
-
-    Returns:
-        Runs of separators and coordinators, as long as they go, with a word on either side; in order.
-    """
-
-    def parts(at: int) -> bool:
-        # A coordinator may be any word that a user names.
-        return at == coordinator or words[at] in _SEPARATORS or words[at].lower() in COORDINATORS
-
-    found: list[Span] = []
-    at, last = extent.start + 1, extent.end - 1
-    while at < last:
-        start = at
-        while at < last and parts(at):
-            at += 1
-        if start < at and not start <= coordinator < at:
-            found.append(Span(start, at))
-        at += start == at
-    return found
 
 
 def is_end(place: Span, conjuncts: Sequence[Span]) -> bool:

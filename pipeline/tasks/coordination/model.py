@@ -12,6 +12,7 @@ from typing_extensions import TypedDict
 
 from pipeline.core.corpora import COORDINATION
 from pipeline.core.documents import Count, RelativeName
+from pipeline.core.structures import as_conjuncts, places
 from pipeline.core.types import Span
 from pipeline.models.loading import length_limit
 from pipeline.models.optim import evaluating
@@ -21,11 +22,9 @@ from pipeline.tasks.coordination.conjuncts import (
     EndScorer,
     Known,
     KnownPlaces,
-    as_conjuncts,
     is_end,
     known_structures,
     learned_ends,
-    places,
     read,
 )
 from pipeline.tasks.coordination.examples import CoordinationExample, instances, obstacle

@@ -11,14 +11,13 @@ import torch
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
 from pipeline.core.files import write_json
+from pipeline.core.structures import as_conjuncts, places
 from pipeline.core.types import Coordination, Sentence, Span
 from pipeline.tasks.coordination.conjuncts import (
     EndScorer,
     KnownPlaces,
-    as_conjuncts,
     is_end,
     learned_ends,
-    places,
     read,
 )
 from pipeline.tasks.coordination.examples import CoordinationExample

@@ -3,8 +3,8 @@
 import pytest
 
 from pipeline.core.comparison import mean_sd
+from pipeline.core.structures import as_conjuncts
 from pipeline.core.types import CRITERIA, Coordination, Span
-from pipeline.tasks.coordination.conjuncts import as_conjuncts
 from pipeline.tasks.coordination.figures import (
     accuracy_by_category,
     categories,
