@@ -54,6 +54,7 @@ from pipeline.tasks.questions.play.settings import PlaySettings
 from pipeline.tasks.questions.vote.settings import VoteSettings
 from pipeline.tasks.relations.synthesize.settings import SynthesizeSettings
 from pipeline.train.settings import TrainSettings
+from pipeline.trying.annotate.settings import AnnotateSettings
 from pipeline.trying.fill.settings import FillSettings
 from pipeline.trying.predict.settings import PredictSettings
 
@@ -81,6 +82,7 @@ COMMANDS: dict[str, tuple[type[Settings], str, str]] = {
     "play": (PlaySettings, "pipeline.tasks.questions.play.command", OF_QUESTIONS),
     "fill": (FillSettings, "pipeline.trying.fill.command", TRY),
     "predict": (PredictSettings, "pipeline.trying.predict.command", TRY),
+    "annotate": (AnnotateSettings, "pipeline.trying.annotate.command", TRY),
     "models": (ModelsSettings, "pipeline.sharing.models.command", TRY),
     "diagnose": (DiagnoseSettings, "pipeline.experiments.diagnose.command", EXPERIMENTS),
     "plan": (PlanSettings, "pipeline.experiments.plan.command", EXPERIMENTS),

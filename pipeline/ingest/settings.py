@@ -233,6 +233,8 @@ class IngestSettings(Settings):
     def _of_a_corpus(self) -> Self:
         if self.reader == "corrected" and self.of is None:
             raise ValueError("whose sentences were corrected was not said: add --of CORPUS")
+        if self.reader == "corrected" and self.license != UNKNOWN:
+            raise ValueError("each sentence keeps its licence in the corpus; leave --license out")
         return self
 
     @model_validator(mode="after")

@@ -9,13 +9,29 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import asdict, dataclass
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 from pipeline.core.runs import TOGETHER, USUAL_TAU
-from pipeline.core.types import COORDINATORS, Coordination, Span, bracketed
+from pipeline.core.tally import Tally
+from pipeline.core.types import (
+    COORDINATORS,
+    REFERENCE_LABELS,
+    UNLABELLED,
+    Coordination,
+    Span,
+    bracketed,
+)
 from pipeline.models.words import BATCH_TOKENS, TOO_LONG
 from pipeline.tasks.coordination.model import CoordinationPredictor, Prediction
 from pipeline.tasks.coordination.with_parser import BothAnswers, probability_of
+from pipeline.text.brat import (
+    CONFIGURATION,
+    BratSentence,
+    configuration,
+    is_written,
+    write_documents,
+)
 from pipeline.text.conllu import with_comments, with_misc
 from pipeline.text.lines import GivenSentence
 
@@ -27,6 +43,7 @@ _LARGEST = 1 << 22
 
 NONE = "no coordinator"
 NO_WORDS = "no words"
+NOT_FOR_BRAT = "sentence without words, or with a word that has a blank"
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,6 +318,38 @@ def conllu(answer: SentenceAnswer) -> str:
 def _short(probability: float | None) -> float | None:
     """Six digits: what follows depends on how sentences were batched."""
     return None if probability is None else float(f"{probability:.6g}")
+
+
+def write_brat(folder: Path, found: Iterable[SentenceAnswer], tally: Tally) -> None:
+    """Write the sentences as brat's documents, with the structure of each coordinator.
+
+    Args:
+        folder: where they go.
+        found: the answers.
+        tally: counts sentences that no document can have.
+    """
+    labels = dict.fromkeys(REFERENCE_LABELS)
+
+    def kept() -> Iterator[BratSentence]:
+        for answer in found:
+            words = answer.sentence.words
+            if not words or not all(map(is_written, words)):
+                tally.refuse(NOT_FOR_BRAT)
+                continue
+            structures = tuple(
+                Coordination(
+                    each.coordinator, words[each.coordinator],
+                    each.structure[0].label if each.structure else UNLABELLED, each.conjuncts,
+                )
+                for each in answer.entries
+                if isinstance(each, Found)
+            )  # fmt: skip
+            labels.update(dict.fromkeys(each.label for each in structures))
+            yield BratSentence(words, structures)
+
+    write_documents(folder, "predictions", kept())
+    mark = "# Written by conjoin predict."
+    (folder / CONFIGURATION).write_text(configuration(mark, labels), encoding="utf-8")
 
 
 FORMS: dict[str, Callable[[SentenceAnswer], str]] = {"tsv": tsv, "jsonl": jsonl, "conllu": conllu}

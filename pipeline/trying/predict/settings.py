@@ -1,9 +1,9 @@
 """Settings of ``conjoin predict``."""
 
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from pipeline.core.runs import USUAL_TAU
 from pipeline.core.settings import OnlyWith, Settings
@@ -16,7 +16,7 @@ class PredictSettings(Settings):
 
     stage: ClassVar[str] = "predict"
     arguments: ClassVar[tuple[str, ...]] = ("predictor", "text")
-    only_with: ClassVar[OnlyWith] = {"tau": [("parser", ())]}
+    only_with: ClassVar[OnlyWith] = {"tau": [("parser", ())], "out": [("output", ("brat",))]}
 
     predictor: Path = Field(description="Folder of a trained predictor, RUN/predictor.")
     text: Path = Field(
@@ -27,11 +27,13 @@ class PredictSettings(Settings):
         description="Form of the input: text has one sentence per line, ptb trees in brackets; "
         "auto goes by the name's suffix, else by the first lines.",
     )
-    output: Literal["tsv", "jsonl", "conllu"] = Field(
+    output: Literal["tsv", "jsonl", "conllu", "brat"] = Field(
         "tsv",
         description="tsv: bracketed sentence, coordinator, probability; jsonl: an object per "
-        "sentence; conllu: the input with Coord, CoordConjuncts and CoordProb in MISC.",
+        "sentence; conllu: the input with Coord, CoordConjuncts and CoordProb in MISC; brat: a folder of "
+        "documents with stand-off annotation, of the most probable structures.",
     )
+    out: Path | None = Field(None, description="brat: folder for the documents.")
     n_best: int = Field(1, ge=1, description="Most probable structures shown per coordinator.")
     parser: Path | None = Field(
         None,
@@ -54,6 +56,12 @@ class PredictSettings(Settings):
     largest_unpacked: Size = Field(
         "16GiB", description="Refuse packed input that unpacks to more: 16GiB, 1TiB."
     )
+
+    @model_validator(mode="after")
+    def _into_a_folder(self) -> Self:
+        if self.output == "brat" and self.out is None:
+            raise ValueError("where the documents go was not said: add --out FOLDER")
+        return self
 
     @field_validator("coordinators")
     @classmethod

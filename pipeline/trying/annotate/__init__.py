@@ -1,0 +1,1 @@
+"""`conjoin annotate`: coordinations of a corpus, by hand, in a local page."""
