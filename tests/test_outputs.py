@@ -32,16 +32,19 @@ from pipeline.report import stage as report
 from pipeline.report.sections import Section, picture
 from pipeline.sources import making
 from pipeline.train import stage as train
+from pipeline.trying.annotate import command as annotate
 
 WRITING = {"out", "export", "sheets"}
 """Options that name a place to write."""
 
 READING = {
-    "agree.apart", "agree.like", "agree.one", "agree.other", "ask.corpus", "ask.pairs", "ask.votes",
+    "agree.apart", "agree.like", "agree.one", "agree.other", "annotate.corpus", "annotate.parser",
+    "annotate.predictor", "ask.corpus", "ask.pairs", "ask.votes",
     "audit.corpus", "audit.source", "browse.place",
     "browse.predictor", "diagnose.run", "evaluate.corpus", "export.corpus", "export.place", "fill.corpus",
     "gap.source", "generate.corpus", "generate.given", "generate.replay", "generate.targets",
-    "harvest.corpus", "ingest.licenses", "ingest.source", "ingest.split_lists", "ingest.unlabelled",
+    "harvest.corpus", "ingest.licenses", "ingest.of", "ingest.source", "ingest.split_lists",
+    "ingest.unlabelled",
     "merge.places", "orphans.gold", "orphans.system", "pair.corpus", "predict.parser",
     "predict.predictor", "predict.text", "preparse.also", "preparse.corpus", "pretrain.corpus",
     "pretrain.texts", "push.release",
@@ -113,6 +116,10 @@ CASES: dict[str, Case] = {
     "vote.sheets": Case({"pairs": "asking/pairs/x", "checks": "asking/checks.csv", "size": 5},
                         ("asking/pairs/x", "asking/checks.csv"), replaces=False),
     "play.out": Case({"pairs": "playing/x", "deal": 2}, ("playing/x",), file=True),
+    "predict.out": Case({"predictor": "tiny/runs/baseline/40/seed-0/predictor", "text": "raw/text.txt",
+                         "output": "brat"}, ("raw/text.txt",), replaces=False),
+    "annotate.out": Case({"corpus": "tiny", "size": 3, "port": 0, "open": False},
+                         ("tiny/sentences.parquet",), file=True),
     "select.out": Case({"places": ["toy/candidates/t5-sync/seed-0"], "label": ["NP"]},
                        ("toy/candidates/t5-sync/seed-0",), replaces=False),
     "train.out": Case(
@@ -207,6 +214,7 @@ def run(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable
     shutil.copytree(made, tmp_path / "made", symlinks=True)
     monkeypatch.chdir(tmp_path / "made")
     harvested.knowing(monkeypatch)
+    monkeypatch.setattr(annotate, "serve", lambda *_: None)  # it would until Ctrl-C
 
     def command(name: str, out: Path, **more: Any) -> None:
         case, option = CASES[name], name.partition(" ")[0].partition(".")[2]

@@ -16,6 +16,7 @@ from pipeline.core.types import (
     REFERENCE_LABELS,
     SPLITS,
     UNDECIDED,
+    UNLABELLED,
     USUAL_SPLITS,
     Sentence,
     holds_coordinator,
@@ -149,7 +150,9 @@ def _counts(sentences: list[Sentence]) -> IngestCard:
 def _show_unmade(labels: Mapping[str, Mapping[str, int]], order: Sequence[str]) -> None:
     """Say which of the evaluable instances have a label that no reference span can have."""
     counts = {label: sum(found.get(label, 0) for found in labels.values()) for label in order}
-    unmade = {label: n for label, n in counts.items() if label not in REFERENCE_LABELS}
+    # Of boundaries alone nobody said a label, which is no reason to think of any.
+    made = {*REFERENCE_LABELS, UNLABELLED}
+    unmade = {label: n for label, n in counts.items() if label not in made}
     if unmade:
         share = 100 * sum(unmade.values()) / sum(counts.values())
         say(

@@ -5,8 +5,6 @@ import os
 import re
 import signal
 import socket
-import subprocess
-import sys
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from annotated import TEXT, corpus_of
+from annotated import TEXT, corpus_of, started
 from fastapi.testclient import TestClient
 
 from pipeline.core.decisions import Decided, Decision, Drawn, Undone, line_of, words_digest
@@ -49,7 +47,7 @@ def test_a_structure_is_that_of_its_last_coordinator() -> None:
     after = DRAWN.after(made)
     page = shown(after, WORDS, {})
     assert (page["sentence"]["id"], page["done"], page["said"]) == (
-        "a/2", 1, "1 of 2 sentences, 1 structures, 2.0 s a coordinator"
+        "a/2", 1, "1 of 2 sentences, 1 structure, 2.0 s a coordinator"
     )  # fmt: skip
     assert after.after(undoing(after)).decisions == ()
 
@@ -319,28 +317,6 @@ def test_disagreement_is_of_outer_boundaries(
     assert made.proposals["mine/raw.txt/1"] == {3: both}
 
 
-START = """
-import sys
-from pathlib import Path
-from pipeline.trying.annotate.command import run
-from pipeline.trying.annotate.settings import AnnotateSettings
-run(AnnotateSettings(corpus=Path(sys.argv[1]), size=6, port=0, open=False))
-"""
-
-
-def started(corpus: Path) -> tuple[subprocess.Popen[str], str]:
-    """The command in a process of its own, and the address that it prints."""
-    process = subprocess.Popen(  # noqa: S603
-        [sys.executable, "-c", START, str(corpus)], stdout=subprocess.PIPE, text=True,
-        env=os.environ | {"COLUMNS": "400"},
-    )  # fmt: skip
-    assert process.stdout
-    for line in process.stdout:
-        if found := re.search(r"(http://\S+)", line):
-            return process, found[1]
-    raise AssertionError("it said no address")
-
-
 def asked(url: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
     place, _, query = url.partition("?")
     data = None if body is None else json.dumps(body).encode()
@@ -353,7 +329,7 @@ def test_a_process_that_is_killed_loses_nothing(corpus: Path) -> None:
     """After each second answer by kill -9: started again, it goes on with the next question."""
     said = []
     for _ in range(3):
-        process, url = started(corpus)
+        process, url = started(corpus, 6)
         try:
             page = asked(url, "api/now")
             for _ in range(2):

@@ -4,7 +4,7 @@
 (function () {
   const $ = (id) => document.getElementById(id);
   const GONE = "No answer. Is `conjoin annotate` still running in its terminal? What was said to be saved is.";
-  let now = null, marked = null, begun = 0, busy = false;
+  let now = null, marked = null, begun = 0, busy = false, turning = false;
 
   function element(name, className, text) {
     const made = document.createElement(name);
@@ -53,7 +53,8 @@
     $("bar").max = now.of;
     $("bar").value = now.done;
     $("said").textContent = now.said;
-    for (const name of ["save", "none", "aside"]) $(name).disabled = sentence === null;
+    turning = false;
+    for (const name of ["save", "none", "turn", "aside"]) $(name).disabled = sentence === null;
     marked = sentence === null ? null : selection.begun(sentence);
     begun = performance.now();
     if (sentence === null) { $("asked").textContent = "the coordinator"; show(); return; }
@@ -80,6 +81,7 @@
   function show() {
     $("undo").disabled = !now.undo && !marked?.before;
     if (marked === null) return;
+    $("turn").setAttribute("aria-pressed", turning);
     const spans = selection.conjuncts(marked);
     const whole = selection.isComplete(marked);
     for (const each of $("words").children) {
@@ -93,12 +95,13 @@
       if (own >= 0 && spans[own][1] === at + 1) kinds.push("ends");
       if (!whole && (at === marked.start || at === marked.end - 1)) kinds.push("side");
       if (selection.placeAt(marked, at)) kinds.push("place");
+      if (!whole && marked.turned.includes(at)) kinds.push("turned");
       each.className = kinds.join(" ");
       each.setAttribute("aria-pressed", own >= 0 || kinds.includes("side"));
       if (at === marked.coordinator) each.setAttribute("aria-current", "true");
     }
     $("save").disabled = !whole;
-    $("hint").textContent = whole ? bracketed(marked.words, spans)
+    $("hint").textContent = turning ? "Click the word that is of no conjunct, or is of one again." : whole ? bracketed(marked.words, spans)
       : marked.start !== null ? "Now the last word of what it joins, after it."
         : marked.end !== null ? "Now the first word of what it joins, before it."
           : "Click the first word of what it joins, and the last.";
@@ -118,7 +121,14 @@
     show();
   }
 
+  function turn(at) {
+    turning = false;
+    mark(selection.turn(marked, at));
+    show();
+  }
+
   function click(at) {
+    if (turning) { turn(at); return; }
     const before = selection.isComplete(marked);
     mark(selection.click(marked, at));
     if (!before && selection.isComplete(marked) && !selection.isOpen(marked)) save();
@@ -143,6 +153,7 @@
   });
   $("save").addEventListener("click", save);
   $("none").addEventListener("click", () => decide(now.sentence.coordinator, []));
+  $("turn").addEventListener("click", () => { turning = !turning; show(); });
   $("aside").addEventListener("click", () => decide(null, []));
   $("undo").addEventListener("click", undo);
   $("help-open").addEventListener("click", () => $("help").showModal());
@@ -177,7 +188,7 @@
       if (event.key === "Enter" && (at !== null || focused === document.body)) save();
       else if (at === null && event.key.startsWith("Arrow")) focusOn(marked.coordinator);
       else if (at === null) return;
-      else if (event.key === "x") mark(selection.turn(marked, at));
+      else if (event.key === "x") turn(at);
       else if (event.key === "ArrowRight") focusOn(Math.min(at + 1, last));
       else if (event.key === "ArrowLeft") focusOn(Math.max(at - 1, 0));
       else if (event.key === "ArrowDown") focusOn(across(at, 1));

@@ -31,10 +31,9 @@ selection.click = (marked, word) => {
 
 selection.isComplete = (marked) => marked.start !== null && marked.end !== null;
 
-selection.turn = (marked, word) => {
-  const inside = selection.isComplete(marked) && marked.start < word && word < marked.end - 1;
-  return inside && word !== marked.coordinator ? changed(marked, { turned: turned(marked.turned, word) }) : marked;
-};
+// Of no conjunct from now on, or of one again; where the structure ends may be said later.
+selection.turn = (marked, word) =>
+  (word === marked.coordinator ? marked : changed(marked, { turned: turned(marked.turned, word) }));
 
 selection.undone = (marked) => marked.before;
 
@@ -53,7 +52,10 @@ selection.conjuncts = (marked) => {
     const inside = start < place.start && place.end < end;
     if (inside && place.ends !== marked.flipped.includes(place.start)) leave(place.start, place.end);
   }
-  for (const word of marked.turned) if (out.has(word)) out.delete(word); else out.add(word);
+  for (const word of marked.turned) {
+    if (word <= start || word >= end - 1) continue;
+    if (out.has(word)) out.delete(word); else out.add(word);
+  }
   out.add(coordinator);
   const found = [];
   for (let at = start; at < end; at += 1) {

@@ -107,7 +107,8 @@ class Progress:
 
     def __str__(self) -> str:
         """In words."""
-        said = f"{self.done:,} of {self.of:,} sentences, {self.structures:,} structures"
+        kind = "structure" if self.structures == 1 else "structures"
+        said = f"{self.done:,} of {self.of:,} sentences, {self.structures:,} {kind}"
         return said if self.seconds is None else f"{said}, {self.seconds:.1f} s a coordinator"
 
 
