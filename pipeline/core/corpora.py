@@ -39,6 +39,7 @@ class CorpusDescription:
             license in any way, and which raw text may join where sentences are read.
         task: what it is annotated for.
         raw: the folder of data/raw that it comes with; "": one of the corpus's own name.
+        options: without which it is not read.
     """
 
     reader: str
@@ -51,6 +52,7 @@ class CorpusDescription:
     by_document: bool = False
     task: str = COORDINATION
     raw: str = ""
+    options: str = ""
 
 
 _LDC = "https://catalog.ldc.upenn.edu/LDC99T42"
@@ -162,10 +164,11 @@ _ALL = (
         name="sentences of a corpus with coordinations that people decided on",
         source="yours: what `conjoin annotate` saved, or corrected output of predict or export (.jsonl, "
         ".conllu, brat), a file or a folder",
-        place="CORPUS/annotated.jsonl, with --of CORPUS",
+        place="CORPUS/annotated.jsonl, or anywhere",
         licence="unknown",
         remark="each row has that of the sentence in the corpus",
         notice=SourceNotice("sentences whose coordinations whoever made the corpus annotated"),
+        options="--of CORPUS",
     ),
     CorpusDescription(
         reader="pdtb",

@@ -24,7 +24,7 @@ FIRST = '{"drawn": '
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class DrawnToAnnotate:
     """Sentences to be annotated.
 
     Attributes:
@@ -41,7 +41,7 @@ class Drawn:
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class DecisionMade:
     """What somebody decided.
 
     Attributes:
@@ -67,7 +67,7 @@ class Undone:
     coordinator: int | None
 
 
-Event = Drawn | Decision | Undone
+Event = DrawnToAnnotate | DecisionMade | Undone
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class Decided:
     """All that stands: what was drawn, and the decisions in their order; ``lines`` are those of decisions."""
 
     drawn: tuple[str, ...] = ()
-    decisions: tuple[Decision, ...] = ()
+    decisions: tuple[DecisionMade, ...] = ()
     lines: tuple[int, ...] = field(default=(), compare=False)
 
     def after(self, event: Event, line: int = 0) -> "Decided":
@@ -90,7 +90,7 @@ class Decided:
                 not drawn or is decided.
         """
         match event:
-            case Drawn():
+            case DrawnToAnnotate():
                 if again := set(event.ids).intersection(self.drawn):
                     raise InputError("drawn twice", sentence_id=min(again), remedy=_REMEDY)
                 return replace(self, drawn=(*self.drawn, *event.ids))
@@ -102,7 +102,7 @@ class Decided:
                         sentence_id=event.sentence_id, remedy=_REMEDY,
                     )  # fmt: skip
                 return replace(self, decisions=self.decisions[:-1], lines=self.lines[:-1])
-            case Decision():
+            case DecisionMade():
                 known = self.of(event.sentence_id)
                 if event.sentence_id not in self.drawn:
                     raise InputError(
@@ -114,7 +114,7 @@ class Decided:
                     )
                 return replace(self, decisions=(*self.decisions, event), lines=(*self.lines, line))
 
-    def of(self, sentence_id: str) -> dict[int | None, Decision]:
+    def of(self, sentence_id: str) -> dict[int | None, DecisionMade]:
         """The decisions of a sentence, by coordinator; None: that it is set aside."""
         return {d.coordinator: d for d in self.decisions if d.sentence_id == sentence_id}
 
@@ -122,7 +122,7 @@ class Decided:
 _REMEDY = "put back the file as `conjoin annotate` wrote it"
 
 
-def _place(event: Decision | Undone) -> tuple[str, int | None]:
+def _place(event: DecisionMade | Undone) -> tuple[str, int | None]:
     return event.sentence_id, event.coordinator
 
 
@@ -136,7 +136,7 @@ def to_ask(words: Sequence[str]) -> list[int]:
     return [k for k in range(1, len(words) - 1) if words[k].lower() in COORDINATORS]
 
 
-def undecided(words: Sequence[str], decisions: Mapping[int | None, Decision]) -> list[int]:
+def undecided(words: Sequence[str], decisions: Mapping[int | None, DecisionMade]) -> list[int]:
     """Those of them of which nothing is known yet, in order.
 
     Nothing is asked of a coordinator that links other conjuncts of a structure ("a *and* b *and* c"), nor of
@@ -148,7 +148,9 @@ def undecided(words: Sequence[str], decisions: Mapping[int | None, Decision]) ->
     return [k for k in to_ask(words) if k not in known and k not in decisions]
 
 
-def structures_of(words: Sequence[str], decisions: Iterable[Decision]) -> tuple[Coordination, ...]:
+def structures_of(
+    words: Sequence[str], decisions: Iterable[DecisionMade]
+) -> tuple[Coordination, ...]:
     """The structures that were decided on in a sentence, by their coordinators; nobody said their labels."""
     found = [
         Coordination(each.coordinator, words[each.coordinator], UNLABELLED, each.conjuncts)
@@ -162,7 +164,7 @@ def line_of(event: Event) -> str:
     """An event as a line of the file, with its end."""
     document: DrawnLine | DecidedLine | UndoneLine
     match event:
-        case Drawn():
+        case DrawnToAnnotate():
             document = {
                 "drawn": list(event.ids), "corpus": event.corpus, "by": event.by, "seed": event.seed,
             }  # fmt: skip
@@ -170,7 +172,7 @@ def line_of(event: Event) -> str:
             document = {"undone": event.sentence_id}
             if event.coordinator is not None:
                 document["coordinator"] = event.coordinator
-        case Decision():
+        case DecisionMade():
             document = {"sentence_id": event.sentence_id, "words": event.words}
             if event.coordinator is not None:
                 document["coordinator"] = event.coordinator
@@ -189,7 +191,9 @@ def event_of(text: str, path: Path, line: int) -> Event:
     form = DrawnLine if "drawn" in document else UndoneLine if "undone" in document else DecidedLine
     check_form(document, form, path=path, line=line, remedy=_REMEDY)
     if form is DrawnLine:
-        return Drawn(tuple(document["drawn"]), *(document[k] for k in ("corpus", "by", "seed")))
+        return DrawnToAnnotate(
+            tuple(document["drawn"]), *(document[k] for k in ("corpus", "by", "seed"))
+        )
     coordinator = document.get("coordinator")
     if form is UndoneLine:
         return Undone(document["undone"], coordinator)
@@ -199,7 +203,7 @@ def event_of(text: str, path: Path, line: int) -> Event:
             "a conjunct is a first word and the one behind its last", path=path, line=line,
             remedy=_REMEDY,
         )  # fmt: skip
-    return Decision(
+    return DecisionMade(
         document["sentence_id"], document["words"], coordinator,
         tuple(Span(*span) for span in spans), float(document.get("seconds", 0)),
     )  # fmt: skip

@@ -7,8 +7,8 @@ import structured
 
 from pipeline.core.decisions import (
     Decided,
-    Decision,
-    Drawn,
+    DecisionMade,
+    DrawnToAnnotate,
     Event,
     Undone,
     event_of,
@@ -24,16 +24,18 @@ from pipeline.core.structures import fault_of_sentence, linking
 from pipeline.core.types import Coordination, Span
 
 WORDS = "And she sold lamps , chairs and tables or left , but".split()  # noqa: SIM905
-DRAWN = Drawn(("a/1", "a/2"), "a", "random", 3)
+DRAWN = DrawnToAnnotate(("a/1", "a/2"), "a", "random", 3)
 
 
-def made(k: int | None, *spans: tuple[int, int], of: str = "a/1", seconds: float = 2.5) -> Decision:
-    return Decision(of, words_digest(WORDS), k, tuple(Span(*span) for span in spans), seconds)
+def made(
+    k: int | None, *spans: tuple[int, int], of: str = "a/1", seconds: float = 2.5
+) -> DecisionMade:
+    return DecisionMade(of, words_digest(WORDS), k, tuple(Span(*span) for span in spans), seconds)
 
 
 EVENTS: list[Event] = [
     DRAWN, made(6, (3, 4), (5, 6), (7, 8)), Undone("a/1", 6), made(6), made(8, (2, 8), (9, 10)),
-    made(None, of="a/2", seconds=0.0), Undone("a/2", None), Drawn(("a/3",), "a", "disagreement", 0),
+    made(None, of="a/2", seconds=0.0), Undone("a/2", None), DrawnToAnnotate(("a/3",), "a", "disagreement", 0),
 ]  # fmt: skip
 
 

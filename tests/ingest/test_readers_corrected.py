@@ -8,7 +8,7 @@ import structured
 
 from pipeline.core.annotation import described
 from pipeline.core.corpus_folder import ingest_card
-from pipeline.core.decisions import Decision, Drawn, Event, line_of, words_digest
+from pipeline.core.decisions import DecisionMade, DrawnToAnnotate, Event, line_of, words_digest
 from pipeline.core.draws import annotation_of_draw, read_draw
 from pipeline.core.errors import ConjoinError, InputError, SettingsError
 from pipeline.core.parquet import write_rows
@@ -94,15 +94,17 @@ def decided(corpus: Path, *events: Event) -> Path:
     return path
 
 
-def answer(corpus: Path, number: int, k: int | None, *spans: tuple[int, int]) -> Decision:
+def answer(corpus: Path, number: int, k: int | None, *spans: tuple[int, int]) -> DecisionMade:
     """A decision on the sentence of that line of the text."""
     words = TEXT[number - 1].split()
     made = tuple(Span(*span) for span in spans)
-    return Decision(f"mine/raw.txt/{number}", words_digest(words), k, made, 1.5)
+    return DecisionMade(f"mine/raw.txt/{number}", words_digest(words), k, made, 1.5)
 
 
-def drawn(*numbers: int) -> Drawn:
-    return Drawn(tuple(f"mine/raw.txt/{number}" for number in numbers), "mine", "random", 0)
+def drawn(*numbers: int) -> DrawnToAnnotate:
+    return DrawnToAnnotate(
+        tuple(f"mine/raw.txt/{number}" for number in numbers), "mine", "random", 0
+    )
 
 
 def test_decisions_become_l(corpus: Path) -> None:
@@ -214,10 +216,10 @@ def test_what_does_not_fit_is_named(corpus: Path, name: str, text: str, said: st
 def test_decisions_on_other_words_are_named(corpus: Path) -> None:
     """And a decision on a sentence that the corpus lost."""
     for event, said in (
-        (Decision("mine/raw.txt/2", "0" * 12, 2, (), 0.0), "2: another tokenization"),
-        (Decision("mine/raw.txt/99", "0" * 12, 2, (), 0.0), "2: a sentence that"),
+        (DecisionMade("mine/raw.txt/2", "0" * 12, 2, (), 0.0), "2: another tokenization"),
+        (DecisionMade("mine/raw.txt/99", "0" * 12, 2, (), 0.0), "2: a sentence that"),
     ):
-        file = decided(corpus, Drawn((event.sentence_id,), "mine", "random", 0), event)
+        file = decided(corpus, DrawnToAnnotate((event.sentence_id,), "mine", "random", 0), event)
         with pytest.raises(InputError, match=rf"annotated\.jsonl:{said}"):
             back(file, corpus)
 

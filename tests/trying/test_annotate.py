@@ -15,7 +15,14 @@ import pytest
 from annotated import TEXT, corpus_of, started
 from fastapi.testclient import TestClient
 
-from pipeline.core.decisions import Decided, Decision, Drawn, Undone, line_of, words_digest
+from pipeline.core.decisions import (
+    Decided,
+    DecisionMade,
+    DrawnToAnnotate,
+    Undone,
+    line_of,
+    words_digest,
+)
 from pipeline.core.errors import InputError, SettingsError
 from pipeline.core.schema import read_sentences
 from pipeline.core.tally import Tally
@@ -25,7 +32,7 @@ from pipeline.ingest.stage import run as ingest
 from pipeline.tasks.coordination.model import CoordinationPredictor, Prediction
 from pipeline.trying.annotate import command, proposals
 from pipeline.trying.annotate.choosing import next_drawn, to_annotate
-from pipeline.trying.annotate.questions import Answer, decision, progress, shown, undoing
+from pipeline.trying.annotate.questions import GivenAnswer, decision, progress, shown, undoing
 from pipeline.trying.annotate.saved import Saved, saved
 from pipeline.trying.annotate.server import MOST_BYTES, make_app
 from pipeline.trying.annotate.settings import AnnotateSettings
@@ -33,11 +40,11 @@ from pipeline.trying.predict.answers import Found, SentenceAnswer
 
 ONE = ("She", "sold", "lamps", ",", "chairs", "and", "tables", "or", "left", ".")
 WORDS = {"a/1": ONE, "a/2": ("Cats", "and", "dogs", "sleep", ".")}
-DRAWN = Decided().after(Drawn(("a/1", "a/2"), "a", "random", 0))
+DRAWN = Decided().after(DrawnToAnnotate(("a/1", "a/2"), "a", "random", 0))
 
 
-def says(k: int | None, *spans: tuple[int, int], of: str = "a/1") -> Answer:
-    return Answer(of, k, tuple(Span(*span) for span in spans), 2.04)
+def says(k: int | None, *spans: tuple[int, int], of: str = "a/1") -> GivenAnswer:
+    return GivenAnswer(of, k, tuple(Span(*span) for span in spans), 2.04)
 
 
 def test_a_structure_is_that_of_its_last_coordinator() -> None:
@@ -81,9 +88,9 @@ def test_the_page_is_told_what_may_end_a_conjunct() -> None:
         (says(5, (4, 5), (2, 3)), "conjunct 2-3"),
     ],
 )
-def test_what_cannot_be_decided_is_refused(answer: Answer, said: str) -> None:
+def test_what_cannot_be_decided_is_refused(answer: GivenAnswer, said: str) -> None:
     """In one line; here the coordinator *or* is decided on."""
-    before = DRAWN.after(Decision("a/1", words_digest(ONE), 7, (Span(6, 7), Span(8, 9)), 1.0))
+    before = DRAWN.after(DecisionMade("a/1", words_digest(ONE), 7, (Span(6, 7), Span(8, 9)), 1.0))
     with pytest.raises(InputError, match=said):
         decision(before, WORDS, answer)
 
@@ -112,7 +119,7 @@ def client(corpus: Path) -> Iterator[TestClient]:
     names = [f"mine/raw.txt/{number}" for number in (1, 2, 5)]
     rows = {s.sentence_id: s.words for s in read_sentences(corpus / "sentences.parquet")}
     with saved(corpus / "x.jsonl") as file:
-        file.add(Drawn(tuple(names), "mine", "random", 0))
+        file.add(DrawnToAnnotate(tuple(names), "mine", "random", 0))
         app = make_app(file, rows, {}, "sesame", "conjoin ingest <corrected>")
         client = TestClient(app, base_url="http://127.0.0.1")
         client.params = {"token": "sesame"}
@@ -184,7 +191,10 @@ def test_a_line_that_was_cut_off_is_taken_out(
 ) -> None:
     """Nobody was told that it is saved; all before it stands."""
     path = tmp_path / "x.jsonl"
-    lines = [line_of(Drawn(("a/1",), "a", "random", 0)), line_of(Decision("a/1", "0" * 12, 3))]
+    lines = [
+        line_of(DrawnToAnnotate(("a/1",), "a", "random", 0)),
+        line_of(DecisionMade("a/1", "0" * 12, 3)),
+    ]
     path.write_text(lines[0] + lines[1] + lines[1][:20])
     with saved(path) as file:
         assert len(file.decided.decisions) == 1
@@ -199,17 +209,17 @@ def test_what_the_disk_does_not_take_changes_nothing(
     """Full in the middle of a line: an error, and the file as it was."""
     path = tmp_path / "x.jsonl"
     with saved(path) as file:
-        file.add(Drawn(("a/1",), "a", "random", 0))
+        file.add(DrawnToAnnotate(("a/1",), "a", "random", 0))
         before = path.read_bytes()
         with monkeypatch.context() as patch:
             patch.setattr(
                 os, "fsync", lambda _: (_ for _ in ()).throw(OSError(28, "No space left"))
             )
             with pytest.raises(InputError, match="No space left"):
-                file.add(Decision("a/1", "0" * 12, 3))
+                file.add(DecisionMade("a/1", "0" * 12, 3))
         assert (path.read_bytes(), file.decided.decisions) == (before, ())
-        file.add(Decision("a/1", "1" * 12, 3))
-    assert path.read_bytes() == before + line_of(Decision("a/1", "1" * 12, 3)).encode()
+        file.add(DecisionMade("a/1", "1" * 12, 3))
+    assert path.read_bytes() == before + line_of(DecisionMade("a/1", "1" * 12, 3)).encode()
 
 
 def annotate(corpus: Path, monkeypatch: pytest.MonkeyPatch, **given: Any) -> Saved:

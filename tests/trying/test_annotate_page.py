@@ -12,7 +12,7 @@ from annotated import started
 from in_browser import chromium, needs_chromium, served
 
 from pipeline.core.corpus_folder import ingest_card
-from pipeline.core.decisions import Drawn
+from pipeline.core.decisions import DrawnToAnnotate
 from pipeline.core.schema import read_sentences
 from pipeline.core.types import Span
 from pipeline.ingest.settings import IngestSettings
@@ -109,7 +109,7 @@ def app_of(file: Saved, corpus: Path, proposals: Proposals | None = None) -> Any
     """The application; the sentences are drawn in the order of the text."""
     rows = {s.sentence_id: s.words for s in read_sentences(corpus / "sentences.parquet")}
     if not file.decided.drawn:
-        file.add(Drawn(tuple(rows), "mine", "random", 0))
+        file.add(DrawnToAnnotate(tuple(rows), "mine", "random", 0))
     return make_app(file, rows, proposals or {}, "sesame", "conjoin ingest corrected x --of y")
 
 

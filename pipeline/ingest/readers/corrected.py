@@ -24,7 +24,7 @@ from pipeline.core.corpus_folder import (
 )
 from pipeline.core.decisions import (
     FIRST,
-    Decision,
+    DecisionMade,
     read_decided,
     structures_of,
     undecided,
@@ -72,7 +72,7 @@ class Corrected:
     path: Path
     line: int
     digest: str = ""
-    decisions: tuple[Decision, ...] = ()
+    decisions: tuple[DecisionMade, ...] = ()
 
     def problem(self, what: str, remedy: str, line: int | None = None) -> InputError:
         """An error of this sentence."""
@@ -141,7 +141,7 @@ def read_corrected(
         )  # fmt: skip
 
 
-def _why_not(own: Sentence, decisions: Sequence[Decision]) -> str | None:
+def _why_not(own: Sentence, decisions: Sequence[DecisionMade]) -> str | None:
     """Why decisions are not all that a sentence needs; None if they are."""
     known = {each.coordinator: each for each in decisions}
     if None in known:
@@ -280,7 +280,7 @@ class _Structure(TypedDict):
     label: NotRequired[str | None]
 
 
-class _Line(TypedDict):
+class _CorrectedLine(TypedDict):
     sentence_id: NotRequired[str | None]
     words: list[str]
     coordinations: list[_Structure]
@@ -291,7 +291,7 @@ _AS_JSON = "write it as `conjoin predict --output jsonl` does"
 
 def _of_json(line: str, path: Path, number: int) -> Corrected:
     """A sentence as ``predict`` and ``export`` write it in JSON lines."""
-    row: dict[str, Any] = parse_json(line, _Line, path=path, line=number, remedy=_AS_JSON)
+    row: dict[str, Any] = parse_json(line, _CorrectedLine, path=path, line=number, remedy=_AS_JSON)
     words, structures = tuple(row["words"]), []
     for each in row["coordinations"]:
         k, label = each["coordinator"], each.get("label") or UNLABELLED

@@ -17,7 +17,8 @@ def run(settings: CorporaSettings) -> None:
         say(f"  redistribution  {_redistribution(corpus.licence)}")
         place = corpus.place.split()[0].rstrip(",")
         out = f"data/{'NAME' if 'NAME' in place else corpus.reader}"
-        say(f"  read it         conjoin ingest {corpus.reader} {place} --out {out}")
+        options = f"{corpus.options} --out {out}".strip()
+        say(f"  read it         conjoin ingest {corpus.reader} {place} {options}")
         say("")
 
 

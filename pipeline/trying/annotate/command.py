@@ -6,7 +6,7 @@ from pathlib import Path
 from pipeline.core.claims import Claim, Listed
 from pipeline.core.console import Meter, say, shell_line, table
 from pipeline.core.corpus_folder import SENTENCES_FILE, corpus_name, require_ingested
-from pipeline.core.decisions import Drawn, words_digest
+from pipeline.core.decisions import DrawnToAnnotate, words_digest
 from pipeline.core.errors import InputError
 from pipeline.core.local_page import address, listening, opened, serve
 from pipeline.core.schema import read_sentences
@@ -95,7 +95,9 @@ def _draw(
     if len(before) + len(new) < settings.size:
         say(f"there are {len(before) + len(new):,} sentences in all, not {settings.size:,}")
     if new:
-        file.add(Drawn(tuple(new), corpus_name(settings.corpus), settings.by, settings.seed))
+        file.add(
+            DrawnToAnnotate(tuple(new), corpus_name(settings.corpus), settings.by, settings.seed)
+        )
 
 
 def _drawn(file: Saved, source: Path) -> list[Sentence]:

@@ -15,7 +15,7 @@ from typing import Any
 
 from pipeline.core.decisions import (
     Decided,
-    Decision,
+    DecisionMade,
     Undone,
     structures_of,
     to_ask,
@@ -34,7 +34,7 @@ Proposals = Mapping[str, Mapping[int, Sequence[Span]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class GivenAnswer:
     """What a person says of a coordinator.
 
     Attributes:
@@ -50,7 +50,7 @@ class Answer:
     seconds: float
 
 
-def decision(decided: Decided, words_of: Words, answer: Answer) -> Decision:
+def decision(decided: Decided, words_of: Words, answer: GivenAnswer) -> DecisionMade:
     """What an answer decides; the structure is that of the last coordinator that links its conjuncts.
 
     Raises:
@@ -74,7 +74,7 @@ def decision(decided: Decided, words_of: Words, answer: Answer) -> Decision:
             raise InputError(fault)
     conjuncts = answer.conjuncts if k is not None else ()
     seconds = round(answer.seconds, 1)
-    return Decision(answer.sentence_id, words_digest(words), k, conjuncts, seconds)
+    return DecisionMade(answer.sentence_id, words_digest(words), k, conjuncts, seconds)
 
 
 def undoing(decided: Decided) -> Undone:
@@ -90,7 +90,7 @@ def undoing(decided: Decided) -> Undone:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class AnnotationProgress:
     """How far the annotation is.
 
     Attributes:
@@ -112,11 +112,11 @@ class Progress:
         return said if self.seconds is None else f"{said}, {self.seconds:.1f} s a coordinator"
 
 
-def progress(decided: Decided, words_of: Words) -> Progress:
+def progress(decided: Decided, words_of: Words) -> AnnotationProgress:
     """How far it is."""
     known = _by_sentence(decided)
     took = [each.seconds for each in decided.decisions if each.coordinator is not None]
-    return Progress(
+    return AnnotationProgress(
         len(decided.drawn),
         sum(not undecided(words_of[each], known.get(each, {})) for each in decided.drawn),
         sum(bool(each.conjuncts) for each in decided.decisions),
@@ -179,8 +179,8 @@ def ends(
     )
 
 
-def _by_sentence(decided: Decided) -> dict[str, dict[int | None, Decision]]:
-    found: dict[str, dict[int | None, Decision]] = {}
+def _by_sentence(decided: Decided) -> dict[str, dict[int | None, DecisionMade]]:
+    found: dict[str, dict[int | None, DecisionMade]] = {}
     for each in decided.decisions:
         found.setdefault(each.sentence_id, {})[each.coordinator] = each
     return found

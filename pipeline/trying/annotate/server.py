@@ -12,7 +12,14 @@ from pipeline.core.documents import Count, Number, PlaceName, parse_json
 from pipeline.core.errors import InputError
 from pipeline.core.local_page import TOKEN, local_app, rendered
 from pipeline.core.types import Span
-from pipeline.trying.annotate.questions import Answer, Proposals, Words, decision, shown, undoing
+from pipeline.trying.annotate.questions import (
+    GivenAnswer,
+    Proposals,
+    Words,
+    decision,
+    shown,
+    undoing,
+)
 from pipeline.trying.annotate.saved import Saved
 
 _COMMAND = "annotate"
@@ -81,7 +88,7 @@ def make_app(saved: Saved, words: Words, proposals: Proposals, token: str, then:
     return app
 
 
-def _answer(body: bytes) -> Answer:
+def _answer(body: bytes) -> GivenAnswer:
     """An answer, of which only its form is known to be right.
 
     Raises:
@@ -94,7 +101,7 @@ def _answer(body: bytes) -> Answer:
         raise InputError("not UTF-8 text", remedy=remedy) from error
     if any(len(span) != 2 for span in form["conjuncts"]):
         raise InputError("a conjunct is a first word and the one behind its last", remedy=remedy)
-    return Answer(
+    return GivenAnswer(
         form["sentence_id"], form["coordinator"],
         tuple(Span(*span) for span in form["conjuncts"]), max(0.0, form["seconds"]),
     )  # fmt: skip
