@@ -1,10 +1,12 @@
 """``ingest corrected``: what people corrected comes back as L; what does not fit is named."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 import structured
+import tiny
 
 from pipeline.core.annotation import described
 from pipeline.core.corpus_folder import ingest_card
@@ -21,6 +23,7 @@ from pipeline.sharing.export.command import run as export
 from pipeline.sharing.export.settings import ExportSettings
 from pipeline.text.conllu import read_conllu, structures_in_misc
 from pipeline.text.lines import GivenSentence, open_lines
+from pipeline.train.stage import run as train
 from pipeline.trying.predict.answers import Found, SentenceAnswer, conllu
 
 TEXT = [
@@ -128,6 +131,34 @@ def test_decisions_become_l(corpus: Path) -> None:
     assert (len(labelled), len(validation)) == (5, 1)
     record = annotation_of_draw(out, 0, "full")
     assert described(record, "back") == "boundaries of 5 + 1"
+
+
+def test_train_learns_from_it(tmp_path: Path) -> None:
+    """Of boundaries alone, as its record says."""
+    tiny.build(tmp_path / "tiny")
+    own = [s for s in read_sentences(tmp_path / "tiny/sentences.parquet") if s.split == "train"]
+    rows = map(sentence_row, map(structured.silent, own))
+    write_rows(tmp_path / "toy/sentences.parquet", SENTENCES, rows)
+    export(
+        ExportSettings(place=tmp_path / "tiny", format="brat", out=tmp_path / "b", split="train")
+    )
+    assert [s.coordinations for s in back(tmp_path / "b", tmp_path / "toy")] == [
+        s.coordinations for s in own
+    ]
+    shutil.copytree(tmp_path / "tiny/models", tmp_path / "back/models")
+    given = {
+        "mode": "baseline",
+        "candidates": None,
+        "steps": 2,
+        "warm_steps": 0,
+        "labelled": "full",
+    }
+    train(tiny.settings(tmp_path / "back", **given))
+    (record,) = (tmp_path / "back/runs").rglob("run.json")
+    parts = json.loads(record.read_text())["annotation"]
+    assert [(p["part"], p["boundaries"], p.get("trees", 0)) for p in parts] == [
+        ("labelled", 54, 0), ("validation", 10, 0),
+    ]  # fmt: skip
 
 
 def test_what_is_not_finished_is_counted(corpus: Path) -> None:

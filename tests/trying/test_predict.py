@@ -20,7 +20,7 @@ from nltk.tree import Tree
 from rich.console import Console
 
 from pipeline.core import console
-from pipeline.core.errors import ConjoinError, InputError, ModelError
+from pipeline.core.errors import ConjoinError, InputError, ModelError, SettingsError
 from pipeline.core.files import write_json
 from pipeline.core.tally import Tally
 from pipeline.core.types import Coordination, Span, bracketed
@@ -28,11 +28,21 @@ from pipeline.models.words import TOO_LONG
 from pipeline.parsing import card as parser_card
 from pipeline.parsing.parser import Parsed
 from pipeline.tasks.coordination.examples import CoordinationExample
-from pipeline.tasks.coordination.model import CoordinationPredictor
+from pipeline.tasks.coordination.model import CoordinationPredictor, Prediction
+from pipeline.text.brat import read_document
 from pipeline.text.lines import GivenSentence, open_lines
 from pipeline.trying.predict import answers as predict_answers
 from pipeline.trying.predict import command as predict
-from pipeline.trying.predict.answers import Found, answers, conllu, jsonl, tsv
+from pipeline.trying.predict.answers import (
+    Found,
+    SentenceAnswer,
+    Skipped,
+    answers,
+    conllu,
+    jsonl,
+    tsv,
+    write_brat,
+)
 from pipeline.trying.predict.sentences import format_of, read_sentences
 from pipeline.trying.predict.settings import PredictSettings
 
@@ -600,3 +610,48 @@ def test_a_parser_that_cannot_be_asked_is_one_line(
     monkeypatch.setattr(parser_card, "corpus_parser", lambda place: tagged)
     with pytest.raises(ModelError, match="reads part-of-speech tags"):
         ask("a man and a dog", parser=corpus)
+
+
+def test_brat_has_the_words_and_each_answer(tmp_path: Path) -> None:
+    """The structure that stands at each coordinator; sentences that no document has are counted."""
+    words = ("old", "cats", "and", "dogs", "or", "birds")
+    mine = (Span(1, 2), Span(3, 4))
+    structure = Coordination(4, "or", "NP", (Span(0, 4), Span(5, 6)))
+    entries = (
+        Found(2, (Prediction(Span(1, 4), 0.5, mine),)),
+        Found(4, (), (structure, None)),
+        Skipped(None, "x"),
+    )
+    given = [
+        SentenceAnswer(GivenSentence(words, 1), entries),
+        SentenceAnswer(GivenSentence(("New York", "and", "x"), 2), ()),
+        SentenceAnswer(GivenSentence((), 3), (Skipped(None, "no words"),)),
+    ]
+    tally = Tally()
+    write_brat(tmp_path, given, tally)
+    assert tally.refused == {predict_answers.NOT_FOR_BRAT: 2}
+    text = (tmp_path / "predictions-00000.txt").read_text()
+    with open_lines(tmp_path / "predictions-00000.ann") as lines:
+        (found,) = read_document(text, lines, tally)
+    assert found.words == words
+    assert found.structures == (Coordination(2, "and", "X", mine), structure)
+    assert "NP" in (tmp_path / "annotation.conf").read_text()
+
+
+def test_brat_is_a_folder_of_its_own(folder: Path, tmp_path: Path) -> None:
+    """It needs a name, replaces nothing, and is none where there is nothing to write."""
+    (tmp_path / "x.txt").write_text("cats and dogs\n")
+    (tmp_path / "empty.txt").write_text("\n")
+    given = {"predictor": folder, "text": tmp_path / "x.txt", "output": "brat"}
+    with pytest.raises(SettingsError, match="add --out FOLDER"):
+        PredictSettings.build(given, None)
+    out = tmp_path / "out"
+    with pytest.raises(InputError, match="no sentence here"):
+        predict.run(PredictSettings(**given | {"text": tmp_path / "empty.txt"}, out=out))
+    assert not out.exists()
+    predict.run(PredictSettings(**given, out=out))
+    assert {path.name for path in out.iterdir()} == {
+        "annotation.conf", "predictions-00000.ann", "predictions-00000.txt",
+    }  # fmt: skip
+    with pytest.raises(InputError, match="there is something here already"):
+        predict.run(PredictSettings(**given, out=out))
