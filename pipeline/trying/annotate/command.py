@@ -44,12 +44,12 @@ def run(settings: AnnotateSettings) -> None:
                 path=source, remedy="name another with --split, or ingest more text",
             )  # fmt: skip
         table("sentences to draw from", ("", "count"), tally.rows())
-        with saved(claim.check()) as file:
-            machines = None
-            if settings.predictor is not None:
-                from pipeline.trying.annotate.proposals import Machines  # noqa: PLC0415 - torch
+        machines = None
+        if settings.predictor is not None:
+            from pipeline.trying.annotate.proposals import Machines  # noqa: PLC0415 - torch
 
-                machines = Machines(settings.predictor, settings.parser)
+            machines = Machines(settings.predictor, settings.parser)
+        with saved(claim.check()) as file:
             if len(file.decided.drawn) < settings.size:
                 sure: Mapping[str, float] = {}
                 if machines is not None and settings.by == "disagreement":
