@@ -16,7 +16,7 @@ from pipeline.core.cards.decisions import By, DecidedLine, DrawnLine, UndoneLine
 from pipeline.core.documents import check_form, parse_json
 from pipeline.core.errors import InputError
 from pipeline.core.files import digest_of
-from pipeline.core.structures import linking
+from pipeline.core.structures import fault_of_sentence, linking
 from pipeline.core.types import COORDINATORS, UNLABELLED, Coordination, Span
 
 FIRST = '{"drawn": '
@@ -134,6 +134,19 @@ def words_digest(words: Sequence[str]) -> str:
 def to_ask(words: Sequence[str]) -> list[int]:
     """The coordinators of a sentence that may join something: a word stands on either side."""
     return [k for k in range(1, len(words) - 1) if words[k].lower() in COORDINATORS]
+
+
+def fault_of_decision(words: Sequence[str], decision: DecisionMade) -> str | None:
+    """Why a decision is none on a sentence with these words, whatever else is decided there; or None."""
+    if decision.words != words_digest(words):
+        return "other words than the corpus has of this sentence were decided on"
+    k = decision.coordinator
+    if k is None:
+        return None
+    if k not in to_ask(words):
+        return f"word {k} of {len(words)} is no coordinator between words"
+    structure = Coordination(k, words[k], UNLABELLED, decision.conjuncts)
+    return fault_of_sentence(words, [structure]) if decision.conjuncts else None
 
 
 def undecided(words: Sequence[str], decisions: Mapping[int | None, DecisionMade]) -> list[int]:

@@ -255,6 +255,20 @@ def test_decisions_on_other_words_are_named(corpus: Path) -> None:
             back(file, corpus)
 
 
+def test_decisions_that_do_not_fit_the_words_are_named(corpus: Path) -> None:
+    """Of no coordinator, of no word, with a conjunct without end, or crossing."""
+    for answers, said in (
+        ([answer(corpus, 1, 4)], "2: word 4 of 9 is no coordinator between words"),
+        ([answer(corpus, 1, 99)], "2: word 99 of 9 is no coordinator"),
+        ([answer(corpus, 1, 5, (2, 5), (6, 2**60))], f"2: conjunct 6-{2**60} of 9 words"),
+        ([answer(corpus, 1, 5, (2, 5))], "2: not a conjunct on either side"),
+        ([answer(corpus, 5, 2, (1, 2), (3, 7)), answer(corpus, 5, 5, (3, 4), (6, 8))], "2: conjuncts cross"),
+    ):  # fmt: skip
+        file = decided(corpus, drawn(1, 5), *answers)
+        with pytest.raises(InputError, match=rf"annotated\.jsonl:{said}"):
+            back(file, corpus)
+
+
 def test_a_folder_is_read_in_all_its_forms(
     corpus: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -250,6 +250,14 @@ def test_it_is_gone_on_with(
     assert f"next: conjoin ingest corrected {corpus}/annotated.jsonl --of {corpus}" in shown_
 
 
+def one_that_is_wrong(path: Path, corpus: Path) -> DecisionMade:
+    """A decision on the first sentence that was drawn, with a conjunct without end."""
+    name = json.loads(path.read_text())["drawn"][0]
+    (own,) = read_sentences(corpus / "sentences.parquet", lambda s: s.sentence_id == name)
+    k = next(at for at, word in enumerate(own.words) if word in {"and", "or"})
+    return DecisionMade(name, words_digest(own.words), k, (Span(0, k), Span(6, 2**60)), 1.0)
+
+
 def test_what_cannot_be_annotated_is_said(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -266,7 +274,12 @@ def test_what_cannot_be_annotated_is_said(
             reader="text", source=tmp_path / "other", out=tmp_path / "there", name="mine"
         )
     )
+    (tmp_path / "y.jsonl").write_text(
+        (tmp_path / "x.jsonl").read_text()
+        + line_of(one_that_is_wrong(tmp_path / "x.jsonl", corpus))
+    )
     for given, said in (
+        ({"out": tmp_path / "y.jsonl"}, "conjunct 6-[0-9]+ of"),
         ({"corpus": tmp_path / "nix"}, "no corpus here"),
         ({"split": "dev"}, "no sentence with a coordinator to annotate in the split dev"),
         ({"out": tmp_path / "mine.txt"}, "no earlier output of `conjoin annotate`"),

@@ -25,6 +25,7 @@ from pipeline.core.corpus_folder import (
 from pipeline.core.decisions import (
     FIRST,
     DecisionMade,
+    fault_of_decision,
     read_decided,
     structures_of,
     undecided,
@@ -112,6 +113,9 @@ def read_corrected(
                 "keep one of them",
             )
         if each.decisions:
+            for made, place in zip(each.decisions, each.lines, strict=True):
+                if fault := fault_of_decision(own.words, made):
+                    raise each.problem(fault, "correct it", place)
             if reason := _why_not(own, each.decisions):
                 tally.refuse(reason, place=f"{each.path}:{each.line}")
                 continue

@@ -6,7 +6,7 @@ from pathlib import Path
 from pipeline.core.claims import Claim, Listed
 from pipeline.core.console import Meter, say, shell_line, table
 from pipeline.core.corpus_folder import SENTENCES_FILE, corpus_name, require_ingested
-from pipeline.core.decisions import DrawnToAnnotate, words_digest
+from pipeline.core.decisions import DrawnToAnnotate, fault_of_decision
 from pipeline.core.errors import InputError
 from pipeline.core.local_page import address, listening, opened, serve
 from pipeline.core.schema import read_sentences
@@ -114,7 +114,6 @@ def _drawn(file: Saved, source: Path) -> list[Sentence]:
             what = f"a sentence that {source} does not have"
             raise InputError(what, path=file.path, sentence_id=each, remedy=remedy)
     for made in file.decided.decisions:
-        if made.words != words_digest(found[made.sentence_id].words):
-            what = "the corpus has other words of this sentence than were decided on"
-            raise InputError(what, path=file.path, sentence_id=made.sentence_id, remedy=remedy)
+        if fault := fault_of_decision(found[made.sentence_id].words, made):
+            raise InputError(fault, path=file.path, sentence_id=made.sentence_id, remedy=remedy)
     return [found[each] for each in file.decided.drawn]
