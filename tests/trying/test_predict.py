@@ -6,6 +6,7 @@ import io
 import itertools
 import json
 import lzma
+import math
 import os
 import random
 import sys
@@ -27,6 +28,7 @@ from pipeline.core.types import Coordination, Span, bracketed
 from pipeline.models.words import TOO_LONG
 from pipeline.parsing import card as parser_card
 from pipeline.parsing.parser import Parsed
+from pipeline.tasks.coordination.consistent import all_consistent
 from pipeline.tasks.coordination.examples import CoordinationExample
 from pipeline.tasks.coordination.model import CoordinationPredictor
 from pipeline.text.lines import GivenSentence, open_lines
@@ -277,6 +279,7 @@ def test_lines_are_read_one_by_one(tmp_path: Path) -> None:
 def test_order_is_that_of_the_input(model: CoordinationPredictor) -> None:
     """Whatever the batches and blocks, each sentence has its own predictions, in its place."""
     given = [GivenSentence(words, line) for line, words in enumerate(sentences(40))]
+    crossing: set[tuple[str, ...]] = set()
     for block, batch_tokens in ((1000, 2048), (7, 64), (1, 1)):
         found = list(answers(model, iter(given), block=block, batch_tokens=batch_tokens))
         assert [answer.sentence for answer in found] == given
@@ -284,12 +287,44 @@ def test_order_is_that_of_the_input(model: CoordinationPredictor) -> None:
             words = answer.sentence.words
             ks = [k for k, word in enumerate(words) if word.lower() in {"and", "or"}]
             assert [entry.coordinator for entry in answer.entries] == ks
-            alone = model.predict([words] * len(ks), ks)
-            for entry, one in zip(answer.entries, alone, strict=True):
-                assert isinstance(entry, Found)
-                assert one is not None
+            alone = [one for one in model.predict([words] * len(ks), ks) if one]
+            entries = [entry for entry in answer.entries if isinstance(entry, Found)]
+            assert len(alone) == len(entries) == len(ks)
+            if not all_consistent([one.conjuncts for one in alone]):
+                crossing.add(words)
+                continue
+            for entry, one in zip(entries, alone, strict=True):
                 assert entry.best[0].span == one.span
                 assert entry.best[0].probability == pytest.approx(one.probability, abs=1e-5)
+    assert len(crossing) < 20
+
+
+def test_structures_of_a_sentence_do_not_cross(model: CoordinationPredictor) -> None:
+    """Of all consistent ways, found by trying them all, the answers are the most probable one."""
+    tried = 0
+    given = [GivenSentence(words, 1) for words in sentences(13) if len(words) < 14]
+    for answer in answers(model, given, n=3):
+        words = answer.sentence.words
+        entries = [entry for entry in answer.entries if isinstance(entry, Found)]
+        ks = [entry.coordinator for entry in entries]
+        scored = list(model.scored([words] * len(ks), ks))
+        every = [model.best(words, k, one, 10**6) for k, one in zip(ks, scored, strict=True)]
+        ways = [
+            (math.prod(one.probability for one in way), way)
+            for way in itertools.product(*every)
+            if all_consistent([one.conjuncts for one in way])
+        ]
+        if not ways:
+            continue
+        tried += len(ks) > 1
+        best = max(way[0] for way in ways)
+        assert math.prod(e.best[0].probability for e in entries) == pytest.approx(best, rel=1e-4)
+        assert all_consistent([entry.conjuncts for entry in entries])
+        for entry, own in zip(entries, every, strict=True):
+            assert len(entry.best) == min(3, len(own))
+            rest = [one.probability for one in entry.best[1:]]
+            assert rest == sorted(rest, reverse=True)
+    assert tried
 
 
 def test_batches_keep_to_their_budget(model: CoordinationPredictor) -> None:

@@ -278,27 +278,35 @@ class CoordinationPredictor(Model[CoordinationExample]):
         spans = [
             Span(place // width, coordinator + 2 + place % width) for place in ranked[:n].tolist()
         ]
+        conjuncts = self.conjuncts(words, coordinator, spans, scored.h)
         return tuple(
-            Prediction(span, probability, self.conjuncts(words, coordinator, span, scored.h))
-            for span, probability in zip(spans, values[:n].exp().tolist(), strict=True)
+            Prediction(span, probability, own)
+            for span, probability, own in zip(
+                spans, values[:n].exp().tolist(), conjuncts, strict=True
+            )
         )
 
     def conjuncts(
-        self, words: Sequence[str], coordinator: int, extent: Span, h: Tensor
-    ) -> tuple[Span, ...]:
-        """The conjuncts of an outer boundary.
+        self, words: Sequence[str], coordinator: int, extents: Sequence[Span], h: Tensor
+    ) -> list[tuple[Span, ...]]:
+        """The conjuncts of each of some outer boundaries; every place is read once.
 
         Args:
             words: of the sentence.
             coordinator: its word index.
-            extent: the outer boundary.
+            extents: the outer boundaries.
             h: the representations of the words, ``[n, width]``.
         """
-        ends: list[Span] = []
-        if self.ends is not None and (found := places(words, coordinator, extent)):
-            with evaluating(self.ends), torch.inference_mode():
-                ends = self.ends.ends(h, coordinator, found)
-        return as_conjuncts(words, coordinator, extent, ends)
+        if self.ends is None:
+            return [as_conjuncts(words, coordinator, extent) for extent in extents]
+        found = [places(words, coordinator, extent) for extent in extents]
+        distinct = list(dict.fromkeys(place for own in found for place in own))
+        with evaluating(self.ends), torch.inference_mode():
+            ending = set(self.ends.ends(h, coordinator, distinct))
+        return [
+            as_conjuncts(words, coordinator, extent, [place for place in own if place in ending])
+            for extent, own in zip(extents, found, strict=True)
+        ]
 
     def opinions(self, examples: Sequence[CoordinationExample]) -> list[Opinion | None]:
         """What the predictor says of the structure of each of some examples of one (CalcScore, §4).

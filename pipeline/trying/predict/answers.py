@@ -7,14 +7,20 @@ written as tab-separated fields, a JSON object, or annotated CoNLL-U.
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import asdict, dataclass
-from itertools import islice
+from dataclasses import asdict, dataclass, replace
+from itertools import groupby, islice
 from typing import Any
 
 from pipeline.core.runs import TOGETHER, USUAL_TAU
 from pipeline.core.types import COORDINATORS, Coordination, Span, bracketed
 from pipeline.models.words import BATCH_TOKENS, TOO_LONG
-from pipeline.tasks.coordination.model import CoordinationPredictor, Prediction
+from pipeline.tasks.coordination.consistent import (
+    CHOICES,
+    Choice,
+    all_consistent,
+    most_probable,
+)
+from pipeline.tasks.coordination.model import CoordinationPredictor, Prediction, Scored
 from pipeline.tasks.coordination.with_parser import BothAnswers, probability_of
 from pipeline.text.conllu import with_comments, with_misc
 from pipeline.text.lines import GivenSentence
@@ -44,7 +50,8 @@ class Found:
 
     Attributes:
         coordinator: its word index.
-        best: the predictor's; none where it cannot score the coordinator.
+        best: the predictor's; none where it cannot score the coordinator. The first is the answer, which is
+            less probable than others where these would cross those of other coordinators.
         structure: the parser's, where that is the answer, with the predictor's probability of its outer
             boundary (None: it cannot score it); None: the predictor's best is the answer.
     """
@@ -173,19 +180,56 @@ def _answers(
 ) -> list[Found | None]:
     """The answer to each coordinator, given the parser's structures; None where there is none.
 
-    What the predictor cannot score has the parser's structure, if there is one.
+    What the predictor cannot score has the parser's structure, if there is one. No two answers in a sentence
+    cross (``consistent``), as far as the predictor has the choice.
     """
     found = [
         None if each is None else Found(each.coordinator, (), (each, None)) for each in structures
     ]
-    for one in predictor.scored(sentences, coordinators, batch_tokens):
-        k, structure, words = coordinators[one.index], structures[one.index], sentences[one.index]
-        best = predictor.best(words, k, one, n)
-        probability = probability_of(structure, words, one.scores)
-        takes = BothAnswers(structure, best[0], probability).takes_structure(TOGETHER, tau)
-        answer = Found(k, best, (structure, probability) if structure and takes else None)
-        found[one.index] = answer
+    scored = predictor.scored(sentences, coordinators, batch_tokens)
+    # A sentence's coordinators are scored one after the other; its words are one object.
+    for _, group in groupby(scored, key=lambda one: id(sentences[one.index])):
+        own = list(group)
+        for one in own:
+            k, words = coordinators[one.index], sentences[one.index]
+            structure = structures[one.index]
+            best = predictor.best(words, k, one, n)
+            probability = probability_of(structure, words, one.scores)
+            takes = BothAnswers(structure, best[0], probability).takes_structure(TOGETHER, tau)
+            answer = Found(k, best, (structure, probability) if structure and takes else None)
+            found[one.index] = answer
+        entries = [each for one in own if (each := found[one.index])]
+        if not all_consistent([each.conjuncts for each in entries]):
+            together = _consistent(predictor, sentences[own[0].index], own, entries)
+            for one, answer in zip(own, together, strict=True):
+                found[one.index] = answer
     return found
+
+
+def _consistent(
+    predictor: CoordinationPredictor,
+    words: Sequence[str],
+    scored: Sequence[Scored],
+    entries: Sequence[Found],
+) -> list[Found]:
+    """The entries of a sentence, with other answers of the predictor where some cross."""
+    best = [
+        predictor.best(words, each.coordinator, one, CHOICES)
+        for each, one in zip(entries, scored, strict=True)
+    ]
+    taken = most_probable(
+        [
+            # The parser's stand, and do not count.
+            [Choice(each.conjuncts, 1.0)]
+            if each.structure
+            else [Choice(one.conjuncts, one.probability) for one in own]
+            for each, own in zip(entries, best, strict=True)
+        ]
+    )
+    return [
+        replace(each, best=(own[place], *own[:place], *own[place + 1 :])[: len(each.best)])
+        for each, own, place in zip(entries, best, taken, strict=True)
+    ]
 
 
 def _blocks(sentences: Iterable[GivenSentence], block: int) -> Iterator[list[GivenSentence]]:
