@@ -2,7 +2,7 @@
 
 A run with a greater limit, or of more text, has another fingerprint and other file names, so all of its
 units would be made anew. But a unit's rows depend on its own items alone, besides what is alike for all: so
-each record has a digest of that, the unit's content (``units.Content``), and a unit of an earlier plan with
+each record has a digest of that, the unit's content (``units.UnitContent``), and a unit of an earlier plan with
 the same content is written again under its new name, as if all had been made at once: byte for byte.
 """
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pipeline.core.documents import check_form
 from pipeline.core.errors import InputError
-from pipeline.core.fingerprint import Output, Record, differences
+from pipeline.core.fingerprint import Output, OutputRecord, differences
 from pipeline.core.parquet import COMPLETIONS, MANIFEST, RECORDS, read_rows
 from pipeline.core.tally import Tally
 from pipeline.executor.units import REMEDY, UnitFacts, UnitFolder
@@ -51,7 +51,7 @@ def take_over(folder: UnitFolder) -> str | None:
     return f"no shard of the earlier run stays: {why}" if why else None
 
 
-def _read(folder: UnitFolder, path: Path) -> Record | None:
+def _read(folder: UnitFolder, path: Path) -> OutputRecord | None:
     """The record of a unit whose files are whole; None of others."""
     try:
         record = Output(folder.folder, path, folder.fingerprint).read()
@@ -64,7 +64,7 @@ def _read(folder: UnitFolder, path: Path) -> Record | None:
     return None if any(faults) else record
 
 
-def _why(folder: UnitFolder, record: Record) -> str:
+def _why(folder: UnitFolder, record: OutputRecord) -> str:
     """Why a unit of another plan is not what this plan would make."""
     if "content" not in record.facts:
         return "it was made by a version that kept no account of each"
@@ -76,7 +76,7 @@ def _why(folder: UnitFolder, record: Record) -> str:
     return "each has other items now"
 
 
-def _write_again(folder: UnitFolder, index: int, record: Record) -> None:
+def _write_again(folder: UnitFolder, index: int, record: OutputRecord) -> None:
     facts = record.facts
     names = {name.partition("-")[0]: name for name in record.files}
     rows = {

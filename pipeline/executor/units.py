@@ -78,7 +78,7 @@ REMEDY = "remove it"
 class UnitFacts(TypedDict):
     """What a unit's record says beside its files.
 
-    ``content`` is a digest of what its rows depend on (``Content``), where units can be taken over, and
+    ``content`` is a digest of what its rows depend on (``UnitContent``), where units can be taken over, and
     ``of_run`` names notes that are of the whole run.
     """
 
@@ -89,7 +89,7 @@ class UnitFacts(TypedDict):
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
+class UnitContent:
     """What the rows of a unit depend on.
 
     Attributes:
@@ -181,7 +181,7 @@ class UnitFolder:
     fingerprint: Fingerprint
     command: str | None = None
     annotation: Sequence[PartForm] | None = None
-    content: Content | None = None
+    content: UnitContent | None = None
     notes_of_run: Mapping[str, int] = field(default_factory=dict)
 
     def path(self, kind: str, index: int) -> Path:

@@ -29,7 +29,7 @@ from pipeline.core.types import Sentence
 from pipeline.executor import launch
 from pipeline.executor.monitor import Store
 from pipeline.executor.run import Make, OnBatch, RunReport, run_units
-from pipeline.executor.units import Content, UnitFolder, patterns_of, written_units
+from pipeline.executor.units import UnitContent, UnitFolder, patterns_of, written_units
 from pipeline.parsing.annotated import annotation_of_parser, gold_part
 from pipeline.parsing.card import TREEBANK, corpus_parser, parser_identity, tagger_sum
 from pipeline.parsing.making import made_by_one
@@ -152,7 +152,7 @@ def _parse(
     def sentences(index: int) -> list[Sentence]:
         return list(read_sentences(source, plan.wanted, plan.rows[index]))
 
-    content = Content(lambda index: [sentence_row(s) for s in sentences(index)], _TOLD)
+    content = UnitContent(lambda index: [sentence_row(s) for s in sentences(index)], _TOLD)
     folder = UnitFolder(
         place, len(plan.rows), _SCHEMAS, made_of, annotation=record, content=content
     )

@@ -30,7 +30,13 @@ from pipeline.corpus.card import CARD, is_card, write_card
 from pipeline.corpus.handing_on import require_home_of_text
 from pipeline.executor import launch
 from pipeline.executor.run import Make, OnBatch, RunReport, run_units
-from pipeline.executor.units import Content, UnitFolder, patterns_of, read_or_nothing, written_units
+from pipeline.executor.units import (
+    UnitContent,
+    UnitFolder,
+    patterns_of,
+    read_or_nothing,
+    written_units,
+)
 from pipeline.sources import dry_run
 from pipeline.sources.protocol import AskingSource, CandidateSource, GrowingSource, WordedSource
 
@@ -120,7 +126,7 @@ def make_candidates(
         record = as_json(source.annotation())
         content = None
         if isinstance(source, GrowingSource):
-            content = Content(lambda index: list(map(asdict, items(index)[0])), source.told)
+            content = UnitContent(lambda index: list(map(asdict, items(index)[0])), source.told)
         return UnitFolder(
             out, len(source.sizes), source.schemas, fingerprint, command, record, content, source.notes
         )  # fmt: skip

@@ -14,7 +14,7 @@ from pipeline.core.tally import Tally
 from pipeline.executor.growing import take_over
 from pipeline.executor.launch import Worker
 from pipeline.executor.run import Make, OnBatch, run_units
-from pipeline.executor.units import Content, UnitFolder
+from pipeline.executor.units import UnitContent, UnitFolder
 
 SCHEMAS = {
     "rows": pa.schema([pa.field("number", pa.int64(), nullable=False)]),
@@ -33,7 +33,7 @@ def plan(out: Path, items: list[int], **change: Any) -> tuple[UnitFolder, list[l
         inputs={"text": str(sum(items))},
         **change,
     )
-    content = Content(parts.__getitem__, frozenset({"limit", "text"}))
+    content = UnitContent(parts.__getitem__, frozenset({"limit", "text"}))
     notes = {"numbers in all": len(items)}
     return UnitFolder(out, len(parts), SCHEMAS, about, None, None, content, notes), parts
 

@@ -21,7 +21,7 @@ _MOST_STEPS = 20_000
 """Choices tried in a sentence, after which the best way found so far is taken."""
 
 
-class Choice(NamedTuple):
+class StructureChoice(NamedTuple):
     """A structure that a coordinator may have: its conjuncts, in order, and its probability in (0, 1]."""
 
     conjuncts: tuple[Span, ...]
@@ -44,7 +44,7 @@ def all_consistent(structures: Sequence[Sequence[Span]]) -> bool:
     return all(are_consistent(*pair) for pair in combinations(structures, 2))
 
 
-def most_probable(choices: Sequence[Sequence[Choice]]) -> list[int]:
+def most_probable(choices: Sequence[Sequence[StructureChoice]]) -> list[int]:
     """Which choice each coordinator of a sentence gets, so that all are consistent.
 
     Args:
@@ -85,7 +85,7 @@ def most_probable(choices: Sequence[Sequence[Choice]]) -> list[int]:
     return taken
 
 
-def _one_by_one(choices: Sequence[Sequence[Choice]], order: Sequence[int]) -> list[int]:
+def _one_by_one(choices: Sequence[Sequence[StructureChoice]], order: Sequence[int]) -> list[int]:
     taken = [0] * len(choices)
     for depth, index in enumerate(order):
         before = [choices[i][taken[i]].conjuncts for i in order[:depth]]

@@ -59,7 +59,7 @@ class Prediction:
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class ScoredCoordinator:
     """A coordinator that could be scored.
 
     Attributes:
@@ -260,7 +260,7 @@ class CoordinationPredictor(Model[CoordinationExample]):
         return found
 
     def best(
-        self, words: Sequence[str], coordinator: int, scored: Scored, n: int = 1
+        self, words: Sequence[str], coordinator: int, scored: ScoredCoordinator, n: int = 1
     ) -> tuple[Prediction, ...]:
         """The ``n`` most probable structures of a coordinator, best first, or all it has.
 
@@ -369,7 +369,7 @@ class CoordinationPredictor(Model[CoordinationExample]):
         sentences: Sequence[Sequence[str]],
         coordinators: Sequence[int],
         batch_tokens: int = BATCH_TOKENS,
-    ) -> Iterator[Scored]:
+    ) -> Iterator[ScoredCoordinator]:
         """Yield all that can be scored, each with its words as the encoder represents them."""
         asked: dict[tuple[str, ...], list[int]] = {}
         previous: Sequence[str] | None = None
@@ -390,7 +390,7 @@ class CoordinationPredictor(Model[CoordinationExample]):
                 ]
                 for part in batches(asked_of):
                     for (row, _, n), scores in zip(part, self.scorer(h, part), strict=True):
-                        yield Scored(next(order), scores.cpu(), h[row, :n])
+                        yield ScoredCoordinator(next(order), scores.cpu(), h[row, :n])
 
     def _represented(
         self, sentences: Iterable[tuple[str, ...]], batch_tokens: int = BATCH_TOKENS

@@ -16,11 +16,11 @@ from pipeline.core.types import COORDINATORS, Coordination, Span, bracketed
 from pipeline.models.words import BATCH_TOKENS, TOO_LONG
 from pipeline.tasks.coordination.consistent import (
     CHOICES,
-    Choice,
+    StructureChoice,
     all_consistent,
     most_probable,
 )
-from pipeline.tasks.coordination.model import CoordinationPredictor, Prediction, Scored
+from pipeline.tasks.coordination.model import CoordinationPredictor, Prediction, ScoredCoordinator
 from pipeline.tasks.coordination.with_parser import BothAnswers, probability_of
 from pipeline.text.conllu import with_comments, with_misc
 from pipeline.text.lines import GivenSentence
@@ -209,7 +209,7 @@ def _answers(
 def _consistent(
     predictor: CoordinationPredictor,
     words: Sequence[str],
-    scored: Sequence[Scored],
+    scored: Sequence[ScoredCoordinator],
     entries: Sequence[Found],
 ) -> list[Found]:
     """The entries of a sentence, with other answers of the predictor where some cross."""
@@ -220,9 +220,9 @@ def _consistent(
     taken = most_probable(
         [
             # The parser's stand, and do not count.
-            [Choice(each.conjuncts, 1.0)]
+            [StructureChoice(each.conjuncts, 1.0)]
             if each.structure
-            else [Choice(one.conjuncts, one.probability) for one in own]
+            else [StructureChoice(one.conjuncts, one.probability) for one in own]
             for each, own in zip(entries, best, strict=True)
         ]
     )

@@ -8,7 +8,7 @@ import pytest
 
 from pipeline.core.types import Span
 from pipeline.tasks.coordination.consistent import (
-    Choice,
+    StructureChoice,
     all_consistent,
     are_consistent,
     most_probable,
@@ -39,14 +39,14 @@ def test_consistent_is_apart_or_within_a_conjunct(
     assert are_consistent(spans(*other), spans(*one)) is consistent
 
 
-def choices_of(draw: random.Random, coordinator: int, words: int) -> list[Choice]:
+def choices_of(draw: random.Random, coordinator: int, words: int) -> list[StructureChoice]:
     """Some structures of two conjuncts, with probabilities, most probable first."""
     extents = [
         (start, end) for start in range(coordinator) for end in range(coordinator + 2, words + 1)
     ]
     weights = [draw.random() ** 4 for _ in extents]
     found = [
-        Choice(spans((start, coordinator), (coordinator + 1, end)), weight / sum(weights))
+        StructureChoice(spans((start, coordinator), (coordinator + 1, end)), weight / sum(weights))
         for (start, end), weight in zip(extents, weights, strict=True)
     ]
     return sorted(found, key=lambda one: -one.probability)
@@ -76,17 +76,29 @@ def test_most_probable_of_all_ways(seed: int) -> None:
 
 def test_without_a_consistent_way_the_surest_stays() -> None:
     """Coordinators side by side; one that crosses neither is not drawn into it."""
-    sure = [Choice(spans((0, 1), (2, 4)), 0.9), Choice(spans((0, 1), (2, 5)), 0.1)]
-    other = [Choice(spans((0, 2), (3, 4)), 0.6), Choice(spans((1, 2), (3, 4)), 0.4)]
-    third = [Choice(spans((3, 5), (6, 7)), 0.8), Choice(spans((5, 6), (7, 8)), 0.2)]
+    sure = [
+        StructureChoice(spans((0, 1), (2, 4)), 0.9),
+        StructureChoice(spans((0, 1), (2, 5)), 0.1),
+    ]
+    other = [
+        StructureChoice(spans((0, 2), (3, 4)), 0.6),
+        StructureChoice(spans((1, 2), (3, 4)), 0.4),
+    ]
+    third = [
+        StructureChoice(spans((3, 5), (6, 7)), 0.8),
+        StructureChoice(spans((5, 6), (7, 8)), 0.2),
+    ]
     assert most_probable([sure, other]) == [0, 0]
     assert most_probable([sure, other, third]) == [0, 0, 1]
 
 
 def test_fixed_structures_stand() -> None:
     """Of one choice each, however unlikely; a probability of 0, which a float may be, is no error."""
-    fixed = [Choice(spans((0, 3), (4, 5)), 1.0)]
-    free = [Choice(spans((2, 3), (4, 7)), 0.999), Choice(spans((5, 6), (7, 8)), 0.0)]
+    fixed = [StructureChoice(spans((0, 3), (4, 5)), 1.0)]
+    free = [
+        StructureChoice(spans((2, 3), (4, 7)), 0.999),
+        StructureChoice(spans((5, 6), (7, 8)), 0.0),
+    ]
     assert most_probable([fixed, free]) == [0, 1]
 
 
