@@ -16,7 +16,10 @@ class PredictSettings(Settings):
 
     stage: ClassVar[str] = "predict"
     arguments: ClassVar[tuple[str, ...]] = ("predictor", "text")
-    only_with: ClassVar[OnlyWith] = {"tau": [("parser", ())]}
+    only_with: ClassVar[OnlyWith] = {
+        "tau": [("parser", ())],
+        "n_best": [("output", ("tsv", "jsonl", "conllu"))],
+    }
 
     predictor: Path = Field(description="Folder of a trained predictor, RUN/predictor.")
     text: Path = Field(
@@ -27,10 +30,12 @@ class PredictSettings(Settings):
         description="Form of the input: text has one sentence per line, ptb trees in brackets; "
         "auto goes by the name's suffix, else by the first lines.",
     )
-    output: Literal["tsv", "jsonl", "conllu"] = Field(
+    output: Literal["tsv", "jsonl", "conllu", "distributed"] = Field(
         "tsv",
         description="tsv: bracketed sentence, coordinator, probability; jsonl: an object per "
-        "sentence; conllu: the input with Coord, CoordConjuncts and CoordProb in MISC.",
+        "sentence; conllu: the input with Coord, CoordConjuncts and CoordProb in MISC; distributed: a "
+        "phrase per conjunct, 'hot soup' and 'cold soup' of 'hot and cold soup': it shares the rest of the "
+        "smallest constituent around them in the parser's tree (--parser), without a tree of the sentence.",
     )
     n_best: int = Field(1, ge=1, description="Most probable structures shown per coordinator.")
     parser: Path | None = Field(
