@@ -122,6 +122,16 @@ def test_a_boundary_across_the_trees_brackets_has_a_frame_all_the_same() -> None
     assert told(found) == [("ate hot soup today", "VP"), ("cold chicken soup today", "VP")]
 
 
+def test_a_whole_sentence_has_its_own_label() -> None:
+    """Not that of the root around it."""
+    found = answer(
+        "we and they ate",
+        {1: [(0, 1), (2, 3)]},
+        "(S1 (S (NP (XX we) (CC and) (XX they)) (VP (XX ate))))",
+    )
+    assert told(found) == [("we ate", "S"), ("they ate", "S")]
+
+
 def test_the_parsers_structure_counts_where_it_is_the_answer() -> None:
     """With all its conjuncts."""
     structure = Coordination(3, "and", "NP", (Span(2, 3), Span(4, 7)))

@@ -84,8 +84,8 @@ def _frame(words: Sequence[str], inner: Span, tree: Sequence[Constituent]) -> tu
         and inner.end <= each.span.end
         and is_worded([*words[each.span.start : inner.start], *words[inner.end : each.span.end]])
     ]
-    # Of as many words the outermost: the first of a chain.
-    least = min(fitting, key=lambda each: len(each.span), default=None)
+    # Of as many words the innermost: the outermost may be a root that has no label of its own (S1).
+    least = min(reversed(fitting), key=lambda each: len(each.span), default=None)
     return (least.span, least.label) if least else (Span(0, len(words)), SENTENCE)
 
 

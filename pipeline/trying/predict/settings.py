@@ -1,9 +1,9 @@
-"""Settings of ``conjoin predict``."""
+"""Settings of ``conjoin predict``, and of the spaCy component that does the same."""
 
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, field_validator
+from pydantic import AfterValidator, Field
 
 from pipeline.core.runs import USUAL_TAU
 from pipeline.core.settings import OnlyWith, Settings
@@ -11,13 +11,44 @@ from pipeline.core.types import COORDINATORS
 from pipeline.text.unpacking import Size
 
 
-class PredictSettings(Settings):
+def _one_word(word: str) -> str:
+    if len(word.split()) != 1:
+        raise ValueError(f"a coordinator is one word, was {word!r}")
+    return word
+
+
+class AnswerSettings(Settings):
+    """How sentences are answered, wherever they come from."""
+
+    only_with: ClassVar[OnlyWith] = {"tau": [("parser", ())]}
+
+    parser: Path | None = Field(
+        None,
+        description="A parser to ask as well: the folder of one, or of a corpus that has one (data/world).",
+    )
+    tau: float = Field(
+        USUAL_TAU,
+        ge=0,
+        description="The parser's structure stands unless the predictor's probability of it is below so many "
+        "times that of its best.",
+    )
+    coordinators: list[Annotated[str, AfterValidator(_one_word)]] = Field(
+        sorted(COORDINATORS),
+        min_length=1,
+        description="Word that counts as coordinator, in any case, instead of these.",
+    )
+    batch_tokens: int = Field(
+        2048, ge=1, description="Subwords encoded together, padding included."
+    )
+
+
+class PredictSettings(AnswerSettings):
     """Predict coordination boundaries of sentences with a trained predictor."""
 
     stage: ClassVar[str] = "predict"
     arguments: ClassVar[tuple[str, ...]] = ("predictor", "text")
     only_with: ClassVar[OnlyWith] = {
-        "tau": [("parser", ())],
+        **AnswerSettings.only_with,
         "n_best": [("output", ("tsv", "jsonl", "conllu"))],
     }
 
@@ -38,32 +69,21 @@ class PredictSettings(Settings):
         "smallest constituent around them in the parser's tree (--parser), without a tree of the sentence.",
     )
     n_best: int = Field(1, ge=1, description="Most probable structures shown per coordinator.")
-    parser: Path | None = Field(
-        None,
-        description="A parser to ask as well: the folder of one, or of a corpus that has one (data/world).",
-    )
-    tau: float = Field(
-        USUAL_TAU,
-        ge=0,
-        description="The parser's structure stands unless the predictor's probability of it is below so many "
-        "times that of its best.",
-    )
-    coordinators: list[str] = Field(
-        sorted(COORDINATORS),
-        min_length=1,
-        description="Word that counts as coordinator, in any case, instead of these.",
-    )
-    batch_tokens: int = Field(
-        2048, ge=1, description="Subwords encoded together, padding included."
-    )
     largest_unpacked: Size = Field(
         "16GiB", description="Refuse packed input that unpacks to more: 16GiB, 1TiB."
     )
 
-    @field_validator("coordinators")
-    @classmethod
-    def _are_words(cls, words: list[str]) -> list[str]:
-        for word in words:
-            if len(word.split()) != 1:
-                raise ValueError(f"a coordinator is one word, was {word!r}")
-        return words
+
+class ComponentSettings(AnswerSettings):
+    """Find coordinations in the documents of a spaCy pipeline."""
+
+    stage: ClassVar[str] = "conjoin"  # as messages call it
+
+    predictor: Path | None = Field(
+        None, description="Folder of a trained predictor; None: it comes with what is loaded."
+    )
+    device: str = Field(
+        "spacy",
+        description="Where the predictor works. spacy: where spaCy does, on the GPU after "
+        "spacy.prefer_gpu(); auto: on the GPU if there is one; or a name of torch's.",
+    )
