@@ -2,7 +2,7 @@
 
 A run with a greater limit, or of more text, has another fingerprint and other file names, so all of its
 units would be made anew. But a unit's rows depend on its own items alone, besides what is alike for all: so
-each record has a digest of that, the unit's content (``units.UnitContent``), and a unit of an earlier plan with
+each record has a digest of that, the unit's content (``units.UnitContent``), and one of an earlier plan with
 the same content is written again under its new name, as if all had been made at once: byte for byte.
 """
 

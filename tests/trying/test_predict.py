@@ -34,7 +34,7 @@ from pipeline.tasks.coordination.model import CoordinationPredictor
 from pipeline.text.lines import GivenSentence, open_lines
 from pipeline.trying.predict import answers as predict_answers
 from pipeline.trying.predict import command as predict
-from pipeline.trying.predict.answers import Found, answers, conllu, jsonl, tsv
+from pipeline.trying.predict.answers import Found, ParsedSentence, answers, conllu, jsonl, tsv
 from pipeline.trying.predict.sentences import format_of, read_sentences
 from pipeline.trying.predict.settings import PredictSettings
 
@@ -520,8 +520,7 @@ def parsed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, list[
         "(S (XX the) (NP (NP (XX man)) (, ,) (NP (XX girl)) (CC and) (NP (XX dog))) (VP (XX saw)))"
     )
 
-    def outcomes(texts: list[tuple[str, ...]], tags: object, on_batch: object) -> list[Parsed]:
-        assert tags is None
+    def outcomes(texts: list[tuple[str, ...]]) -> list[Parsed]:
         asked.append(len(texts))
         trees = [Tree.fromstring(found) if "girl" in words else None for words in texts]
         return [Parsed(tree, None if tree else "no tree found") for tree in trees]
@@ -616,7 +615,11 @@ def test_a_boundary_that_is_no_pair_of_the_predictors_stands(
     structure = Coordination(4, "and", "NP", (Span(1, 2), Span(3, 4), Span(5, 6)))
     monkeypatch.setattr(predict_answers, "probability_of", lambda *given: None)
     (answer,) = answers(
-        model, [GivenSentence(words, 1)], n=3, parse=lambda texts: [{4: structure}], tau=2
+        model,
+        [GivenSentence(words, 1)],
+        n=3,
+        parse=lambda texts: [ParsedSentence({4: structure})],
+        tau=2,
     )
     (entry,) = answer.entries
     assert isinstance(entry, Found)

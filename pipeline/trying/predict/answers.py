@@ -1,13 +1,13 @@
 """Predictions for a stream of sentences, and their forms as text.
 
 Sentences are predicted block by block, sorted by length inside, and given in order. An answer is
-written as tab-separated fields, a JSON object, or annotated CoNLL-U.
+written as tab-separated fields, a JSON object, or annotated CoNLL-U; ``distributed.py`` has another form.
 """
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import groupby, islice
 from typing import Any
 
@@ -24,6 +24,7 @@ from pipeline.tasks.coordination.model import CoordinationPredictor, Prediction,
 from pipeline.tasks.coordination.with_parser import BothAnswers, probability_of
 from pipeline.text.conllu import with_comments, with_misc
 from pipeline.text.lines import GivenSentence
+from pipeline.text.trees import Constituent
 
 BLOCK = 1024
 """Sentences read before they are predicted together: enough to sort by length, little memory."""
@@ -92,19 +93,34 @@ class Skipped:
 
 
 @dataclass(frozen=True, slots=True)
+class ParsedSentence:
+    """What a parser says of a sentence.
+
+    Attributes:
+        structures: by their coordinators.
+        constituents: of its tree, an outer one before those in it.
+        unparsed: why there is no tree; None: there is one, or nobody asked for it.
+    """
+
+    structures: Mapping[int, Coordination] = field(default_factory=dict)
+    constituents: tuple[Constituent, ...] = ()
+    unparsed: str | None = None
+
+
+Parse = Callable[[Sequence[Sequence[str]]], Sequence[ParsedSentence]]
+"""A parser, which is given the words of sentences."""
+
+
+@dataclass(frozen=True, slots=True)
 class SentenceAnswer:
     """A sentence with all its coordinators in order; at least one entry.
 
-    ``beside``: a parser was asked as well.
+    ``beside``: what a parser says of it; None: there is no parser. One without a coordinator is not parsed.
     """
 
     sentence: GivenSentence
     entries: tuple[Found | Skipped, ...]
-    beside: bool = False
-
-
-Parse = Callable[[Sequence[Sequence[str]]], Sequence[Mapping[int, Coordination]]]
-"""A parser: of each sentence the structures that it finds, by their coordinators."""
+    beside: ParsedSentence | None = None
 
 
 def answers(
@@ -139,13 +155,15 @@ def answers(
         # A sentence of a megabyte may have as many coordinators as words: it is one refusal, unless
         # the parser finds something there.
         long = [
-            bool(own) and not structures and not predictor.readable(s.words)
-            for s, own, structures in zip(given, places, parsed, strict=True)
+            bool(own) and not each.structures and not predictor.readable(s.words)
+            for s, own, each in zip(given, places, parsed, strict=True)
         ]
         places = [[] if left_out else own for own, left_out in zip(places, long, strict=True)]
         words = [s.words for s, own in zip(given, places, strict=True) for _ in own]
         ks = [k for own in places for k in own]
-        structures = [found.get(k) for own, found in zip(places, parsed, strict=True) for k in own]
+        structures = [
+            each.structures.get(k) for own, each in zip(places, parsed, strict=True) for k in own
+        ]
         found = _answers(predictor, words, ks, structures, n=n, batch_tokens=batch_tokens, tau=tau)
         reasons = predictor.reasons(words, ks) if None in found else [None] * len(ks)
         predictor.encoding.forget()
@@ -153,19 +171,20 @@ def answers(
             each or Skipped(k, reason or "")
             for k, each, reason in zip(ks, found, reasons, strict=True)
         )
-        for sentence, own, left_out in zip(given, places, long, strict=True):
+        for sentence, own, left_out, beside in zip(given, places, long, parsed, strict=True):
             reason = TOO_LONG if left_out else NONE if sentence.words else NO_WORDS
             listed = tuple(islice(entries, len(own))) or (Skipped(None, reason),)
-            yield SentenceAnswer(sentence, listed, parse is not None)
+            yield SentenceAnswer(sentence, listed, beside if parse else None)
 
 
 def _parsed(
     parse: Parse | None, sentences: Sequence[GivenSentence], places: Sequence[Sequence[int]]
-) -> list[Mapping[int, Coordination]]:
+) -> list[ParsedSentence]:
     """What the parser finds in each sentence; those without a coordinator are not parsed."""
     asked = [sentence.words for sentence, own in zip(sentences, places, strict=True) if own]
-    found = iter(parse(asked) if parse and asked else [{}] * len(asked))
-    return [next(found) if own else {} for own in places]
+    nothing = ParsedSentence()
+    found = iter(parse(asked) if parse and asked else [nothing] * len(asked))
+    return [next(found) if own else nothing for own in places]
 
 
 def _answers(
@@ -268,7 +287,7 @@ def tsv(answer: SentenceAnswer) -> str:
                 words[entry.coordinator],
                 "-" if one.probability is None else f"{one.probability:.3f}",
             ]
-            lines.append("\t".join([*fields, source] if answer.beside else fields) + "\n")
+            lines.append("\t".join(fields if answer.beside is None else [*fields, source]) + "\n")
     return "".join(lines)
 
 
@@ -296,7 +315,7 @@ def jsonl(answer: SentenceAnswer) -> str:
             for one in entry.ranked
         ]
         beside: dict[str, Any] = {}
-        if answer.beside:
+        if answer.beside is not None:
             label = entry.structure[0].label if entry.structure else None
             beside = {"from": entry.source, "label": label}
         # In the order of earlier versions.
@@ -331,13 +350,18 @@ def conllu(answer: SentenceAnswer) -> str:
                     "-" if one.probability is None else str(_short(one.probability))
                     for one in entry.ranked
                 ),
-                **({"CoordFrom": entry.source} if answer.beside else {}),
+                **({"CoordFrom": entry.source} if answer.beside is not None else {}),
             }
         elif entry.coordinator is None:
             comments.append(entry.reason)
         else:
             comments.append(f"{entry.coordinator + 1} {words[entry.coordinator]}: {entry.reason}")
-    names = ("Coord", "CoordConjuncts", "CoordProb", *(["CoordFrom"] if answer.beside else []))
+    names = (
+        "Coord",
+        "CoordConjuncts",
+        "CoordProb",
+        *(["CoordFrom"] if answer.beside is not None else []),
+    )
     rows = with_misc(answer.sentence.rows, names, values)
     return "\n".join(with_comments(rows, "coord_skipped", comments)) + "\n\n"
 
@@ -345,6 +369,3 @@ def conllu(answer: SentenceAnswer) -> str:
 def _short(probability: float | None) -> float | None:
     """Six digits: what follows depends on how sentences were batched."""
     return None if probability is None else float(f"{probability:.6g}")
-
-
-FORMS: dict[str, Callable[[SentenceAnswer], str]] = {"tsv": tsv, "jsonl": jsonl, "conllu": conllu}

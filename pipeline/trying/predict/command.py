@@ -5,20 +5,34 @@ import signal
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable, Iterable
 from contextlib import nullcontext
-from pathlib import Path
 from typing import TextIO
 
 from pipeline.core.console import Meter, plain, plain_json, tell
 from pipeline.core.device import best_device
-from pipeline.core.errors import InputError, ModelError
+from pipeline.core.errors import InputError
 from pipeline.core.tally import Tally
 from pipeline.tasks.coordination.model import CoordinationPredictor
 from pipeline.text.lines import NumberedLines, open_lines
 from pipeline.text.unpacking import UnpackingAllowance
-from pipeline.trying.predict.answers import BLOCK, FORMS, Found, Parse, answers
+from pipeline.trying.predict.answers import (
+    BLOCK,
+    Found,
+    SentenceAnswer,
+    answers,
+    conllu,
+    jsonl,
+    tsv,
+)
+from pipeline.trying.predict.distributed import distributed, phrases_cut
+from pipeline.trying.predict.parser import parser_of
 from pipeline.trying.predict.sentences import format_of, read_sentences
 from pipeline.trying.predict.settings import PredictSettings
+
+FORMS: dict[str, Callable[[SentenceAnswer], str]] = {
+    "tsv": tsv, "jsonl": jsonl, "conllu": conllu, "distributed": distributed,
+}  # fmt: skip
 
 
 def run(settings: PredictSettings) -> None:
@@ -50,8 +64,8 @@ def _predict(settings: PredictSettings, lines: NumberedLines, out: TextIO) -> No
             remedy="choose --output jsonl, or --format conllu if it is",
         )  # fmt: skip
     predictor = CoordinationPredictor.load(settings.predictor).to(best_device())
-    tally, sources = Tally(), Counter[str]()
-    sentences, begun = 0, time.monotonic()
+    tally, sources, unparsed = Tally(), Counter[str](), Counter[str]()
+    sentences, cut, begun = 0, 0, time.monotonic()
     found = answers(
         predictor,
         read_sentences(lines, form, tally),
@@ -60,7 +74,7 @@ def _predict(settings: PredictSettings, lines: NumberedLines, out: TextIO) -> No
         batch_tokens=settings.batch_tokens,
         # A typed sentence is answered at once.
         block=1 if lines.interactive else BLOCK,
-        parse=None if settings.parser is None else _parse(settings.parser),
+        parse=None if settings.parser is None else parser_of(settings.parser),
         tau=settings.tau,
     )
     screen = out.isatty()  # words may be of any make; a file has them as they are
@@ -75,6 +89,10 @@ def _predict(settings: PredictSettings, lines: NumberedLines, out: TextIO) -> No
                     sources[entry.source] += 1
                 else:
                     tally.refuse(entry.reason)
+            if answer.beside and answer.beside.unparsed:
+                unparsed[answer.beside.unparsed] += 1
+            if settings.output == "distributed":
+                cut += phrases_cut(answer)
             text = FORMS[settings.output](answer)
             out.write(shown(text) if screen else text)
             if lines.interactive or sentences % BLOCK == 0:
@@ -87,41 +105,14 @@ def _predict(settings: PredictSettings, lines: NumberedLines, out: TextIO) -> No
     if not sentences:
         raise InputError("no sentence here", path=lines.name, remedy=f"it was read as {form}")
     shares = f" (the parser’s: {sources['parser']:,})" if settings.parser else ""
-    _sum_up(tally, shares, sentences, form, time.monotonic() - begun)
-
-
-def _parse(folder: Path) -> Parse:
-    """The parser of a folder, or of a corpus folder.
-
-    Raises:
-        InputError: there is none.
-        ModelError: it cannot be loaded, or reads part-of-speech tags, which text does not have.
-    """
-    # Stanza takes seconds, and not everybody asks for a parser.
-    from pipeline.evaluate.parsers import structures_in  # noqa: PLC0415
-    from pipeline.parsing.card import corpus_parser  # noqa: PLC0415
-    from pipeline.parsing.parser import CARD  # noqa: PLC0415
-
-    places = [place for place in (folder, folder / "parser") if (place / CARD).is_file()]
-    if not places:
-        raise InputError(
-            "no parser here",
-            path=folder,
-            remedy="name the folder of one, or of a corpus that has one",
-        )
-    parser = corpus_parser(places[0])
-    if parser.needs_tags:
-        raise ModelError(
-            "this parser reads part-of-speech tags, which are not predicted here", path=folder,
-            remedy="train one with --tags none",
-        )  # fmt: skip
-    return lambda sentences: structures_in(parser, sentences).found
-
-
-def _sum_up(tally: Tally, shares: str, sentences: int, form: str, seconds: float) -> None:
-    """One line: what was read and predicted, what was not, and how fast."""
-    skipped = ", ".join(f"{reason} {count:,}" for reason, count in tally.rows()[1:])
+    more = [f"without a tree: {_listed(unparsed.most_common())}"] if unparsed else []
+    more += [f"phrases cut: {cut:,}"] if cut else []
     tell(
-        f"[predict] read as {form}: {sentences:,} sentences, {sentences / max(seconds, 1e-9):,.1f}/s; "
-        f"coordinators predicted: {tally.kept:,}{shares}; skipped: {skipped or 'none'}"
+        f"[predict] read as {form}: {sentences:,} sentences, "
+        f"{sentences / max(time.monotonic() - begun, 1e-9):,.1f}/s; coordinators predicted: {tally.kept:,}"
+        f"{shares}; " + "; ".join([f"skipped: {_listed(tally.rows()[1:]) or 'none'}", *more])
     )
+
+
+def _listed(reasons: Iterable[tuple[str, int]]) -> str:
+    return ", ".join(f"{reason} {count:,}" for reason, count in reasons)
