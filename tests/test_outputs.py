@@ -459,6 +459,7 @@ REMOVING = {
     "core/fingerprint.py": "a record, before its files change",
     "evaluate/kept.py": "predictions that a record lists",
     "executor/checkpoints.py": "the three files of a checkpoint",
+    "executor/growing.py": "the manifest of the plan before, under the lock",
     "executor/units.py": "shards that a record, the manifest or themselves say are a run's",
     "evaluate/stage.py": "metrics.json, the record of an evaluation",
     "experiments/grid.py": "its own copies of params.yaml",

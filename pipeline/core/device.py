@@ -1,8 +1,32 @@
 """Where tensors are worked on. A module of its own, because torch takes seconds to import."""
 
+import re
+
 import torch
+
+from pipeline.core.errors import SettingsError
 
 
 def best_device() -> torch.device:
     """The GPU if there is one, else the CPU."""
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def device_called(name: str) -> torch.device:
+    """The device of a name: ``auto`` is the best, others are torch's: ``cpu``, ``cuda``, ``cuda:1``.
+
+    Raises:
+        SettingsError: there is none here.
+    """
+    if name == "auto":
+        return best_device()
+    if name == "cpu":
+        return torch.device(name)
+    found = re.fullmatch(r"cuda(?::([0-9]{1,3}))?", name)
+    count = torch.cuda.device_count()
+    if found is None or int(found[1] or 0) >= count:
+        here = ["cpu", *(f"cuda:{number}" for number in range(count))]
+        raise SettingsError(
+            f"no device {name[:40]!r} here", remedy=f"choose auto, {' or '.join(here)}"
+        )
+    return torch.device(name)

@@ -115,7 +115,7 @@ class State:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class OutputRecord:
     """What was written of a finished output: its fingerprint's digest, its files, and other facts."""
 
     fingerprint: str
@@ -164,7 +164,7 @@ class Output:
             body["about"] = self.fingerprint.to_dict()
         write_json(self.record, {**body, "digest": digest_of(body)})
 
-    def read(self) -> Record | None:
+    def read(self) -> OutputRecord | None:
         """The record, whatever its fingerprint; None where there is none.
 
         Raises:
@@ -177,11 +177,11 @@ class Output:
             if body.pop("digest") != digest_of(body):
                 raise ValueError
             files = {name: FileFacts(**facts) for name, facts in body["files"].items()}
-            return Record(body["fingerprint"], files, body)
+            return OutputRecord(body["fingerprint"], files, body)
         except (InputError, ValueError, TypeError) as error:
             raise InputError("commit record unreadable", path=self.record) from error
 
-    def finished(self) -> Record | None:
+    def finished(self) -> OutputRecord | None:
         """The record if it is of this fingerprint and unharmed; the files are not looked at."""
         try:
             record = self.read()
@@ -189,7 +189,7 @@ class Output:
             return None
         return record if record and record.fingerprint == self.fingerprint.digest else None
 
-    def require(self) -> Record:
+    def require(self) -> OutputRecord:
         """The record of the finished output; its files are not looked at.
 
         Raises:

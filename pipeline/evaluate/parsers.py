@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from nltk.tree import Tree
+
 from pipeline.core.cards.parser import ParserCard
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
@@ -188,6 +190,10 @@ def structures_in(
             unparsed[parsed.reason or "no tree found"] += 1
             found.append({})
         else:
-            structures = ptb_coordinations(with_clear_tags(parsed.tree))
-            found.append({each.coordinator: each for each in structures})
+            found.append(structures_in_tree(parsed.tree))
     return ParsedStructures(found, dict(unparsed))
+
+
+def structures_in_tree(tree: Tree) -> dict[int, Coordination]:
+    """The structures of a parser's tree, by their coordinators."""
+    return {each.coordinator: each for each in ptb_coordinations(with_clear_tags(tree))}

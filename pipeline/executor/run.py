@@ -14,6 +14,7 @@ from pipeline.core.console import say, table
 from pipeline.core.errors import WorkerError
 from pipeline.core.fingerprint import differences
 from pipeline.executor.display import Dashboard
+from pipeline.executor.growing import take_over
 from pipeline.executor.launch import Worker
 from pipeline.executor.monitor import LOST_AFTER, Monitor, Status, Store
 from pipeline.executor.units import UnitFolder, resume_line
@@ -130,6 +131,8 @@ def _agree(worker: Worker, folder: UnitFolder, store: Store) -> tuple[list[int],
 
 
 def _survey(folder: UnitFolder) -> tuple[dict[str, Any], list[int], str | None]:
+    if line := take_over(folder):
+        say(line)
     if removed := folder.sweep():
         say(f"removed {len(removed)} files of another plan, e.g. {removed[0]}")
     states = folder.begin()

@@ -8,10 +8,10 @@ the same for any number of processes.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NotRequired
 
 import pyarrow as pa
 from typing_extensions import TypedDict
@@ -71,11 +71,52 @@ def _listed(members: Sequence[int]) -> str:
     return ", ".join(map(str, members[:_SHOWN])) + more
 
 
+REMEDY = "remove it"
+"""What to do about a record that is not as it was written."""
+
+
 class UnitFacts(TypedDict):
-    """What a unit's record says beside its files."""
+    """What a unit's record says beside its files.
+
+    ``content`` is a digest of what its rows depend on (``UnitContent``), where units can be taken over, and
+    ``of_run`` names notes that are of the whole run.
+    """
 
     tally: TallyForm
     notes: dict[str, Count]
+    content: NotRequired[str]
+    of_run: NotRequired[list[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class UnitContent:
+    """What the rows of a unit depend on.
+
+    Attributes:
+        items: of a unit, JSON-ready: all that it reads of the inputs of ``told``.
+        told: settings and inputs that the items tell all of: how many there are, and of which files.
+    """
+
+    items: Callable[[int], Any]
+    told: Set[str]
+
+    def common(self, fingerprint: Fingerprint) -> Fingerprint:
+        """What all units depend on alike."""
+        return replace(
+            fingerprint,
+            settings=self.untold(fingerprint.settings),
+            inputs=self.untold(fingerprint.inputs),
+        )
+
+    def untold(self, section: Any) -> Any:
+        """A section of a fingerprint without what items tell."""
+        if not isinstance(section, Mapping):
+            return section
+        return {name: value for name, value in section.items() if name not in self.told}
+
+    def digest(self, fingerprint: Fingerprint, unit: int) -> str:
+        """Of the content of a unit."""
+        return digest_of([self.common(fingerprint).to_dict(), self.items(unit)])
 
 
 _UNIT = r"-\d{5,}-of-\d{5,}\.parquet"
@@ -130,6 +171,8 @@ class UnitFolder:
         fingerprint: what the rows depend on.
         command: what makes such rows, for the manifest; they do not depend on it.
         annotation: what people had annotated for them, for the manifest; they do not depend on that either.
+        content: what tells whether a unit of an earlier plan may be taken over; None: none is.
+        notes_of_run: counts that concern the whole run, noted with the first unit.
     """
 
     folder: Path
@@ -138,6 +181,8 @@ class UnitFolder:
     fingerprint: Fingerprint
     command: str | None = None
     annotation: Sequence[PartForm] | None = None
+    content: UnitContent | None = None
+    notes_of_run: Mapping[str, int] = field(default_factory=dict)
 
     def path(self, kind: str, index: int) -> Path:
         """File of one kind of a unit."""
@@ -175,7 +220,12 @@ class UnitFolder:
             path = self.path(kind, index)
             count = write_rows(path, schema, rows[kind], {FINGERPRINT: self.fingerprint.digest})
             files[path.name] = FileFacts.of(path, count)
-        facts: UnitFacts = {"tally": tally.to_dict(), "notes": dict(notes or {})}
+        of_run = {} if index else self.notes_of_run
+        facts: UnitFacts = {"tally": tally.to_dict(), "notes": {**(notes or {}), **of_run}}
+        if of_run:
+            facts["of_run"] = sorted(of_run)
+        if self.content is not None:
+            facts["content"] = self.content.digest(self.fingerprint, index)
         self._output(index).finish(files, facts)
 
     def is_finished(self, index: int) -> bool:
@@ -201,7 +251,7 @@ class UnitFolder:
         for index, state in enumerate(states):
             if state.kind == "damaged":
                 self._output(index).begin()
-        if self._known(self.fingerprint.digest) is None:
+        if self.known(self.fingerprint.digest) is None:
             write_json(self._about(self.fingerprint.digest), self.fingerprint.to_dict())
         return states
 
@@ -273,7 +323,7 @@ class UnitFolder:
 
     def _facts(self, index: int) -> Mapping[str, Any]:
         facts = self._output(index).require().facts
-        check_form(facts, UnitFacts, path=self.record(index), remedy="remove it")
+        check_form(facts, UnitFacts, path=self.record(index), remedy=REMEDY)
         return facts
 
     def _name(self, index: int) -> str:
@@ -282,7 +332,7 @@ class UnitFolder:
     def _about(self, digest: str) -> Path:
         return self.folder / RECORDS / f"about-{digest}.json"
 
-    def _known(self, digest: str) -> dict[str, Any] | None:
+    def known(self, digest: str) -> dict[str, Any] | None:
         """The JSON form of the fingerprint with this digest, if it was kept unharmed."""
         try:
             found = read_json(self._about(digest))
@@ -291,7 +341,7 @@ class UnitFolder:
         return found if isinstance(found, dict) and digest_of(found) == digest else None
 
     def _output(self, index: int) -> Output:
-        return Output(self.folder, self.record(index), self.fingerprint, self._known)
+        return Output(self.folder, self.record(index), self.fingerprint, self.known)
 
     def _files(self) -> Iterable[Path]:
         """Files that units are made of, of whatever plan, and half-written ones."""

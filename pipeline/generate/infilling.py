@@ -58,6 +58,7 @@ class SpanSource(CoordinationFiles, ABC):
 
     called = "pairs"
     gpus = True
+    told: Set[str] = frozenset({"limit", "trees", "sentences", "seeds", "given", "targets"})
 
     def __init__(self, settings: GenerateSettings) -> None:
         self._settings, self._request = settings, request_of(settings)

@@ -77,6 +77,7 @@ class NaturalTextSource(CoordinationFiles):
     """
 
     called = "sentences"
+    told: Set[str] = frozenset({"limit", "sentences", "draw", "learned"})
     sizes: Sequence[int]
     words: Sequence[int]
     notes: Mapping[str, int]

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -23,13 +23,13 @@ from pipeline.core.errors import InputError, ModelError
 from pipeline.core.files import LOCK, WORKERS, sha256_of, write_json
 from pipeline.core.fingerprint import Fingerprint, versions_of
 from pipeline.core.parquet import MANIFEST, RECORDS
-from pipeline.core.schema import TREES, UNPARSED, read_sentences
+from pipeline.core.schema import TREES, UNPARSED, read_sentences, sentence_row
 from pipeline.core.tally import Tally
 from pipeline.core.types import Sentence
 from pipeline.executor import launch
 from pipeline.executor.monitor import Store
 from pipeline.executor.run import Make, OnBatch, RunReport, run_units
-from pipeline.executor.units import UnitFolder, patterns_of, written_units
+from pipeline.executor.units import UnitContent, UnitFolder, patterns_of, written_units
 from pipeline.parsing.annotated import annotation_of_parser, gold_part
 from pipeline.parsing.card import TREEBANK, corpus_parser, parser_identity, tagger_sum
 from pipeline.parsing.making import made_by_one
@@ -104,6 +104,9 @@ def run(settings: PreparseSettings) -> None:
             report.show("sentences")
 
 
+_TOLD = frozenset({"limit", "coordinated", "sentences"})
+"""Settings and inputs of which a unit's sentences tell all."""
+
 _SCHEMAS = {"trees": TREES, "rejects": UNPARSED}
 
 
@@ -144,14 +147,21 @@ def _parse(
     made_of = _fingerprint(settings, card, plan)
     place = settings.corpus / plan.folder / (settings.named or "")
     record = as_json(_annotation(settings, card, [plan]))
-    folder = UnitFolder(place, len(plan.rows), _SCHEMAS, made_of, annotation=record)
+
+    @lru_cache(maxsize=1)
+    def sentences(index: int) -> list[Sentence]:
+        return list(read_sentences(source, plan.wanted, plan.rows[index]))
+
+    content = UnitContent(lambda index: [sentence_row(s) for s in sentences(index)], _TOLD)
+    folder = UnitFolder(
+        place, len(plan.rows), _SCHEMAS, made_of, annotation=record, content=content
+    )
 
     def prepare() -> Make:
         loaded = parser()
 
         def make(index: int, on_batch: OnBatch) -> None:
-            unit = list(read_sentences(source, plan.wanted, plan.rows[index]))
-            parsed, unparsed = parse_unit(unit, loaded, settings.batch_size, on_batch)
+            parsed, unparsed = parse_unit(sentences(index), loaded, settings.batch_size, on_batch)
             tally = Tally(len(parsed), Counter(row["reason"] for row in unparsed))
             folder.write(index, {"trees": parsed, "rejects": unparsed}, tally)
 

@@ -5,8 +5,8 @@ The first kind of a source's files has the rows that are kept, the kind ``reject
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import asdict, dataclass, field
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +30,15 @@ from pipeline.corpus.card import CARD, is_card, write_card
 from pipeline.corpus.handing_on import require_home_of_text
 from pipeline.executor import launch
 from pipeline.executor.run import Make, OnBatch, RunReport, run_units
-from pipeline.executor.units import UnitFolder, patterns_of, read_or_nothing, written_units
+from pipeline.executor.units import (
+    UnitContent,
+    UnitFolder,
+    patterns_of,
+    read_or_nothing,
+    written_units,
+)
 from pipeline.sources import dry_run
-from pipeline.sources.protocol import AskingSource, CandidateSource, WordedSource
+from pipeline.sources.protocol import AskingSource, CandidateSource, GrowingSource, WordedSource
 
 CANDIDATES = "candidates"
 """The kind of rows that training takes, and `datasets` loads by a card; others only lead to such."""
@@ -109,6 +115,8 @@ def make_candidates(
     if not settings.own_use:
         require_home_of_text(out, home or settings.corpus, source.text_file, source.added)
 
+    items = lru_cache(maxsize=1)(source.items)  # a unit's are read to make it, and for its record
+
     def units(device: torch.device) -> UnitFolder:
         fingerprint = _fingerprint(settings, source, device, making)
         # Where the corpus lies is no fact of its rows: equal rows have equal manifests.
@@ -116,7 +124,12 @@ def make_candidates(
         named = settings.model_copy(update=known)
         command = named.shown_command(settings.usual() - making.shown | _OF_THE_RUN)
         record = as_json(source.annotation())
-        return UnitFolder(out, len(source.sizes), source.schemas, fingerprint, command, record)
+        content = None
+        if isinstance(source, GrowingSource):
+            content = UnitContent(lambda index: list(map(asdict, items(index)[0])), source.told)
+        return UnitFolder(
+            out, len(source.sizes), source.schemas, fingerprint, command, record, content, source.notes
+        )  # fmt: skip
 
     if settings.dry_run:
         torch.set_num_threads(settings.threads)
@@ -133,18 +146,16 @@ def make_candidates(
             rows_of = source.prepare(worker.device)
 
             def make(index: int, on_batch: OnBatch) -> None:
-                items, lacking = source.items(index)
+                asked, lacking = items(index)
                 if isinstance(source, AskingSource):
                     source.keep_in(folder.answers(index))
-                rows, notes = rows_of(items, on_batch)
+                rows, notes = rows_of(asked, on_batch)
                 if isinstance(source, AskingSource):
                     source.settle()
                 files = source.tables(rows)
                 refused = Counter(row["reason"] for row in files["rejects"])
                 tally = Tally(len(files[kind]), refused)
-                # What concerns the whole run is noted once, with the first unit.
-                whole = {} if index else source.notes
-                folder.write(index, files, tally, {**notes, **lacking, **whole})
+                folder.write(index, files, tally, {**notes, **lacking})
 
             return make
 

@@ -92,6 +92,18 @@ class WordedSource(Protocol):
 
 
 @runtime_checkable
+class GrowingSource(Protocol):
+    """A source whose units stay what they are when there are more of them; its items are dataclasses.
+
+    Attributes:
+        told: settings and inputs of which a unit's items tell all that its rows depend on: how many units
+            there are, and which files they are read from.
+    """
+
+    told: Set[str]
+
+
+@runtime_checkable
 class AskingSource(Protocol):
     """A source that asks a server, whose answers are kept beside a unit's record as they come."""
 

@@ -12,7 +12,7 @@ from pipeline.core.claims import Claim, Listed, mark_of
 from pipeline.core.documents import RelativeName, read_json
 from pipeline.core.errors import InputError
 from pipeline.core.files import FileFacts, sweep, write_json, write_text
-from pipeline.core.fingerprint import Fingerprint, Output, Record
+from pipeline.core.fingerprint import Fingerprint, Output, OutputRecord
 from pipeline.core.parquet import write_table
 from pipeline.tasks.protocol import Model
 from pipeline.train.learner import Learner
@@ -62,7 +62,7 @@ class _NamesOfFiles(TypedDict):
     files: dict[RelativeName, Any]
 
 
-def _read(output: Output) -> Record | None:
+def _read(output: Output) -> OutputRecord | None:
     try:
         return output.read()
     except InputError:

@@ -176,6 +176,28 @@ def test_answers_of_another_plan_go(corpus: Path, tmp_path: Path) -> None:
     assert list(answers(out)) == ["completions-00000-of-00001.jsonl"]
 
 
+def test_more_sentences_ask_for_what_is_new(corpus: Path, tmp_path: Path) -> None:
+    """Three and then six: no request comes again, those for a unit that was not full neither."""
+
+    def asked(stub: Any) -> list[str]:
+        bodies = [*stub.bodies(CHAT), *stub.bodies(TEXT)]
+        return [json.dumps(body, sort_keys=True) for body in bodies if "____" in json.dumps(body)]
+
+    out, once = tmp_path / "out", tmp_path / "once"
+    with serving(model) as stub:
+        run(settings(corpus, served=stub.address, out=out, unit=4, references=2, limit=3))
+        before = asked(stub)
+        run(settings(corpus, served=stub.address, out=out, unit=4, references=2, limit=6))
+        grown = asked(stub)
+    with serving(model) as stub:
+        run(settings(corpus, served=stub.address, out=once, unit=4, references=2, limit=6))
+        assert before
+        assert len(before) < len(grown)
+        assert sorted(grown) == sorted(asked(stub))
+    assert shards(out) == shards(once)
+    assert answers(out) == answers(once)
+
+
 def test_a_local_model_ranks_where_the_server_cannot(
     corpus: Path, tiny_causal: Path, tmp_path: Path
 ) -> None:

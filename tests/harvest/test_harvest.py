@@ -225,6 +225,26 @@ def test_the_first_so_many_sentences(corpus: Path, tmp_path: Path) -> None:
     assert read_json(tmp_path / "few/manifest.json")["settings"]["limit"] == 8
 
 
+def test_more_sentences_in_the_same_folder(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only what is new is parsed; a unit that was full stays; all is as if made at once."""
+    out, once = tmp_path / "out", tmp_path / "once"
+    run(settings(corpus, unit=5, out=once))
+    run(settings(corpus, unit=5, limit=8, out=out))
+    read: list[int] = []
+    make = NaturalTextSource.prepare
+
+    def counted(self: NaturalTextSource, device: Any) -> Any:
+        rows_of_unit = make(self, device)
+        return lambda some, on_batch: (read.append(len(some)), rows_of_unit(some, on_batch))[1]
+
+    monkeypatch.setattr(NaturalTextSource, "prepare", counted)
+    run(settings(corpus, unit=5, out=out))
+    assert sum(read) == sum(NaturalTextSource(settings(corpus, unit=5)).sizes) - 5
+    assert contents(out) == contents(once)
+
+
 SMALL = {"parser_trees": 12, "parser_epochs": 1, "parser_hidden": 8, "limit": 2}
 
 

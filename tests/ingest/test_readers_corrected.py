@@ -24,7 +24,7 @@ from pipeline.sharing.export.settings import ExportSettings
 from pipeline.text.conllu import read_conllu, structures_in_misc
 from pipeline.text.lines import GivenSentence, open_lines
 from pipeline.train.stage import run as train
-from pipeline.trying.predict.answers import Found, SentenceAnswer, conllu
+from pipeline.trying.predict.answers import Found, ParsedSentence, SentenceAnswer, conllu
 
 TEXT = [
     "She sold lamps , chairs and tables today .", "He came and went .", "Nobody called .",
@@ -81,7 +81,7 @@ def test_conllu_is_the_same_after_predict_has_written_it(tmp_path: Path) -> None
             )
             given = GivenSentence(sentence.words, 1, None, rows)
             entries = tuple(Found(c.coordinator, (), (c, None)) for c in sentence.coordinations)
-            file.write(conllu(SentenceAnswer(given, entries, beside=True)))
+            file.write(conllu(SentenceAnswer(given, entries, beside=ParsedSentence())))
     with open_lines(path) as lines:
         found = [
             (each.words, [c for c, _ in structures_in_misc(lines, each)])

@@ -251,6 +251,31 @@ def test_units_do_not_change_the_trees(trained: Path, tmp_path: Path) -> None:
     assert [s["rows"] for s in kept if s["file"].startswith("trees-")] == [8, 8, 4]
 
 
+def test_more_sentences_are_parsed_alone(
+    trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the same folder, with a greater limit; trees, records and manifest are as if made at once."""
+    options = {"parser": str(trained / "parser" / "parser.pt"), "unit": 4, "coordinated": 0}
+    parsed: list[int] = []
+    parse = preparse.parse_unit
+
+    def counted(sentences: Sequence[Sentence], *rest: Any) -> Any:
+        parsed.append(len(sentences))
+        return parse(sentences, *rest)
+
+    monkeypatch.setattr(preparse, "parse_unit", counted)
+    folders = []
+    for name, limits in (("grown", (6, 14)), ("once", (14,))):
+        corpus = _corpus(tmp_path / name)
+        for limit in limits:
+            preparse.run(PreparseSettings(corpus=corpus, limit=limit, **options))
+        trees = corpus / "trees"
+        files = {str(p.relative_to(trees)): p for p in trees.rglob("*") if p.is_file()}
+        folders.append({n: p.read_bytes() for n, p in files.items() if not n.startswith(".lock")})
+    assert parsed == [4, 2, 4, 4, 2, 4, 4, 4, 2]
+    assert folders[0] == folders[1]
+
+
 def test_another_corpus_lends_its_parser(trained: Path, tmp_path: Path) -> None:
     """Raw text is parsed offline: --parser may name a corpus, which must have a parser of its own."""
     words = "The old man near the harbor sold the small lamp yesterday ."

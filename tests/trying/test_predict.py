@@ -6,6 +6,7 @@ import io
 import itertools
 import json
 import lzma
+import math
 import os
 import random
 import sys
@@ -27,6 +28,7 @@ from pipeline.core.types import Coordination, Span, bracketed
 from pipeline.models.words import TOO_LONG
 from pipeline.parsing import card as parser_card
 from pipeline.parsing.parser import Parsed
+from pipeline.tasks.coordination.consistent import all_consistent
 from pipeline.tasks.coordination.examples import CoordinationExample
 from pipeline.tasks.coordination.model import CoordinationPredictor, Prediction
 from pipeline.text.brat import read_document
@@ -35,14 +37,15 @@ from pipeline.trying.predict import answers as predict_answers
 from pipeline.trying.predict import command as predict
 from pipeline.trying.predict.answers import (
     Found,
+    ParsedSentence,
     SentenceAnswer,
     Skipped,
     answers,
     conllu,
     jsonl,
     tsv,
-    write_brat,
 )
+from pipeline.trying.predict.brat import NOT_FOR_BRAT, write_brat
 from pipeline.trying.predict.sentences import format_of, read_sentences
 from pipeline.trying.predict.settings import PredictSettings
 
@@ -287,6 +290,7 @@ def test_lines_are_read_one_by_one(tmp_path: Path) -> None:
 def test_order_is_that_of_the_input(model: CoordinationPredictor) -> None:
     """Whatever the batches and blocks, each sentence has its own predictions, in its place."""
     given = [GivenSentence(words, line) for line, words in enumerate(sentences(40))]
+    crossing: set[tuple[str, ...]] = set()
     for block, batch_tokens in ((1000, 2048), (7, 64), (1, 1)):
         found = list(answers(model, iter(given), block=block, batch_tokens=batch_tokens))
         assert [answer.sentence for answer in found] == given
@@ -294,12 +298,44 @@ def test_order_is_that_of_the_input(model: CoordinationPredictor) -> None:
             words = answer.sentence.words
             ks = [k for k, word in enumerate(words) if word.lower() in {"and", "or"}]
             assert [entry.coordinator for entry in answer.entries] == ks
-            alone = model.predict([words] * len(ks), ks)
-            for entry, one in zip(answer.entries, alone, strict=True):
-                assert isinstance(entry, Found)
-                assert one is not None
+            alone = [one for one in model.predict([words] * len(ks), ks) if one]
+            entries = [entry for entry in answer.entries if isinstance(entry, Found)]
+            assert len(alone) == len(entries) == len(ks)
+            if not all_consistent([one.conjuncts for one in alone]):
+                crossing.add(words)
+                continue
+            for entry, one in zip(entries, alone, strict=True):
                 assert entry.best[0].span == one.span
                 assert entry.best[0].probability == pytest.approx(one.probability, abs=1e-5)
+    assert len(crossing) < 20
+
+
+def test_structures_of_a_sentence_do_not_cross(model: CoordinationPredictor) -> None:
+    """Of all consistent ways, found by trying them all, the answers are the most probable one."""
+    tried = 0
+    given = [GivenSentence(words, 1) for words in sentences(13) if len(words) < 14]
+    for answer in answers(model, given, n=3):
+        words = answer.sentence.words
+        entries = [entry for entry in answer.entries if isinstance(entry, Found)]
+        ks = [entry.coordinator for entry in entries]
+        scored = list(model.scored([words] * len(ks), ks))
+        every = [model.best(words, k, one, 10**6) for k, one in zip(ks, scored, strict=True)]
+        ways = [
+            (math.prod(one.probability for one in way), way)
+            for way in itertools.product(*every)
+            if all_consistent([one.conjuncts for one in way])
+        ]
+        if not ways:
+            continue
+        tried += len(ks) > 1
+        best = max(way[0] for way in ways)
+        assert math.prod(e.best[0].probability for e in entries) == pytest.approx(best, rel=1e-4)
+        assert all_consistent([entry.conjuncts for entry in entries])
+        for entry, own in zip(entries, every, strict=True):
+            assert len(entry.best) == min(3, len(own))
+            rest = [one.probability for one in entry.best[1:]]
+            assert rest == sorted(rest, reverse=True)
+    assert tried
 
 
 def test_batches_keep_to_their_budget(model: CoordinationPredictor) -> None:
@@ -495,8 +531,7 @@ def parsed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, list[
         "(S (XX the) (NP (NP (XX man)) (, ,) (NP (XX girl)) (CC and) (NP (XX dog))) (VP (XX saw)))"
     )
 
-    def outcomes(texts: list[tuple[str, ...]], tags: object, on_batch: object) -> list[Parsed]:
-        assert tags is None
+    def outcomes(texts: list[tuple[str, ...]]) -> list[Parsed]:
         asked.append(len(texts))
         trees = [Tree.fromstring(found) if "girl" in words else None for words in texts]
         return [Parsed(tree, None if tree else "no tree found") for tree in trees]
@@ -591,7 +626,11 @@ def test_a_boundary_that_is_no_pair_of_the_predictors_stands(
     structure = Coordination(4, "and", "NP", (Span(1, 2), Span(3, 4), Span(5, 6)))
     monkeypatch.setattr(predict_answers, "probability_of", lambda *given: None)
     (answer,) = answers(
-        model, [GivenSentence(words, 1)], n=3, parse=lambda texts: [{4: structure}], tau=2
+        model,
+        [GivenSentence(words, 1)],
+        n=3,
+        parse=lambda texts: [ParsedSentence({4: structure})],
+        tau=2,
     )
     (entry,) = answer.entries
     assert isinstance(entry, Found)
@@ -629,7 +668,7 @@ def test_brat_has_the_words_and_each_answer(tmp_path: Path) -> None:
     ]
     tally = Tally()
     write_brat(tmp_path, given, tally)
-    assert tally.refused == {predict_answers.NOT_FOR_BRAT: 2}
+    assert tally.refused == {NOT_FOR_BRAT: 2}
     text = (tmp_path / "predictions-00000.txt").read_text()
     with open_lines(tmp_path / "predictions-00000.ann") as lines:
         (found,) = read_document(text, lines, tally)

@@ -58,7 +58,7 @@ class Prediction:
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class ScoredCoordinator:
     """A coordinator that could be scored.
 
     Attributes:
@@ -259,7 +259,7 @@ class CoordinationPredictor(Model[CoordinationExample]):
         return found
 
     def best(
-        self, words: Sequence[str], coordinator: int, scored: Scored, n: int = 1
+        self, words: Sequence[str], coordinator: int, scored: ScoredCoordinator, n: int = 1
     ) -> tuple[Prediction, ...]:
         """The ``n`` most probable structures of a coordinator, best first, or all it has.
 
@@ -277,27 +277,35 @@ class CoordinationPredictor(Model[CoordinationExample]):
         spans = [
             Span(place // width, coordinator + 2 + place % width) for place in ranked[:n].tolist()
         ]
+        conjuncts = self.conjuncts(words, coordinator, spans, scored.h)
         return tuple(
-            Prediction(span, probability, self.conjuncts(words, coordinator, span, scored.h))
-            for span, probability in zip(spans, values[:n].exp().tolist(), strict=True)
+            Prediction(span, probability, own)
+            for span, probability, own in zip(
+                spans, values[:n].exp().tolist(), conjuncts, strict=True
+            )
         )
 
     def conjuncts(
-        self, words: Sequence[str], coordinator: int, extent: Span, h: Tensor
-    ) -> tuple[Span, ...]:
-        """The conjuncts of an outer boundary.
+        self, words: Sequence[str], coordinator: int, extents: Sequence[Span], h: Tensor
+    ) -> list[tuple[Span, ...]]:
+        """The conjuncts of each of some outer boundaries; every place is read once.
 
         Args:
             words: of the sentence.
             coordinator: its word index.
-            extent: the outer boundary.
+            extents: the outer boundaries.
             h: the representations of the words, ``[n, width]``.
         """
-        ends: list[Span] = []
-        if self.ends is not None and (found := places(words, coordinator, extent)):
-            with evaluating(self.ends), torch.inference_mode():
-                ends = self.ends.ends(h, coordinator, found)
-        return as_conjuncts(words, coordinator, extent, ends)
+        if self.ends is None:
+            return [as_conjuncts(words, coordinator, extent) for extent in extents]
+        found = [places(words, coordinator, extent) for extent in extents]
+        distinct = list(dict.fromkeys(place for own in found for place in own))
+        with evaluating(self.ends), torch.inference_mode():
+            ending = set(self.ends.ends(h, coordinator, distinct))
+        return [
+            as_conjuncts(words, coordinator, extent, [place for place in own if place in ending])
+            for extent, own in zip(extents, found, strict=True)
+        ]
 
     def opinions(self, examples: Sequence[CoordinationExample]) -> list[Opinion | None]:
         """What the predictor says of the structure of each of some examples of one (CalcScore, §4).
@@ -360,7 +368,7 @@ class CoordinationPredictor(Model[CoordinationExample]):
         sentences: Sequence[Sequence[str]],
         coordinators: Sequence[int],
         batch_tokens: int = BATCH_TOKENS,
-    ) -> Iterator[Scored]:
+    ) -> Iterator[ScoredCoordinator]:
         """Yield all that can be scored, each with its words as the encoder represents them."""
         asked: dict[tuple[str, ...], list[int]] = {}
         previous: Sequence[str] | None = None
@@ -381,7 +389,7 @@ class CoordinationPredictor(Model[CoordinationExample]):
                 ]
                 for part in batches(asked_of):
                     for (row, _, n), scores in zip(part, self.scorer(h, part), strict=True):
-                        yield Scored(next(order), scores.cpu(), h[row, :n])
+                        yield ScoredCoordinator(next(order), scores.cpu(), h[row, :n])
 
     def _represented(
         self, sentences: Iterable[tuple[str, ...]], batch_tokens: int = BATCH_TOKENS

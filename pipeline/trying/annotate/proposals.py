@@ -9,7 +9,7 @@ from pipeline.tasks.coordination.model import CoordinationPredictor
 from pipeline.text.lines import GivenSentence
 from pipeline.trying.annotate.questions import Proposals
 from pipeline.trying.predict.answers import Found, Parse, SentenceAnswer, answers
-from pipeline.trying.predict.parsed import parse_with
+from pipeline.trying.predict.parser import parser_of
 
 
 class Machines:
@@ -26,7 +26,7 @@ class Machines:
 
     def __init__(self, predictor: Path, parser: Path | None) -> None:
         self._predictor = CoordinationPredictor.load(predictor).to(best_device())
-        self._parse: Parse | None = None if parser is None else parse_with(parser)
+        self._parse: Parse | None = None if parser is None else parser_of(parser)
 
     def _answers(self, sentences: Iterable[Sentence]) -> Iterator[SentenceAnswer]:
         given = (GivenSentence(each.words, 1, each.sentence_id) for each in sentences)

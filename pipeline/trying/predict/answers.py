@@ -1,39 +1,30 @@
 """Predictions for a stream of sentences, and their forms as text.
 
 Sentences are predicted block by block, sorted by length inside, and given in order. An answer is
-written as tab-separated fields, a JSON object, or annotated CoNLL-U.
+written as tab-separated fields, a JSON object, or annotated CoNLL-U; ``distributed.py`` has another form.
 """
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import asdict, dataclass
-from itertools import islice
-from pathlib import Path
+from dataclasses import asdict, dataclass, field, replace
+from itertools import groupby, islice
 from typing import Any
 
 from pipeline.core.runs import TOGETHER, USUAL_TAU
-from pipeline.core.tally import Tally
-from pipeline.core.types import (
-    COORDINATORS,
-    REFERENCE_LABELS,
-    UNLABELLED,
-    Coordination,
-    Span,
-    bracketed,
-)
+from pipeline.core.types import COORDINATORS, Coordination, Span, bracketed
 from pipeline.models.words import BATCH_TOKENS, TOO_LONG
-from pipeline.tasks.coordination.model import CoordinationPredictor, Prediction
-from pipeline.tasks.coordination.with_parser import BothAnswers, probability_of
-from pipeline.text.brat import (
-    CONFIGURATION,
-    BratSentence,
-    configuration,
-    is_written,
-    write_documents,
+from pipeline.tasks.coordination.consistent import (
+    CHOICES,
+    StructureChoice,
+    all_consistent,
+    most_probable,
 )
+from pipeline.tasks.coordination.model import CoordinationPredictor, Prediction, ScoredCoordinator
+from pipeline.tasks.coordination.with_parser import BothAnswers, probability_of
 from pipeline.text.conllu import with_comments, with_misc
 from pipeline.text.lines import GivenSentence
+from pipeline.text.trees import Constituent
 
 BLOCK = 1024
 """Sentences read before they are predicted together: enough to sort by length, little memory."""
@@ -43,7 +34,6 @@ _LARGEST = 1 << 22
 
 NONE = "no coordinator"
 NO_WORDS = "no words"
-NOT_FOR_BRAT = "sentence without words, or with a word that has a blank"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +51,8 @@ class Found:
 
     Attributes:
         coordinator: its word index.
-        best: the predictor's; none where it cannot score the coordinator.
+        best: the predictor's; none where it cannot score the coordinator. The first is the answer, which is
+            less probable than others where these would cross those of other coordinators.
         structure: the parser's, where that is the answer, with the predictor's probability of its outer
             boundary (None: it cannot score it); None: the predictor's best is the answer.
     """
@@ -102,19 +93,34 @@ class Skipped:
 
 
 @dataclass(frozen=True, slots=True)
+class ParsedSentence:
+    """What a parser says of a sentence.
+
+    Attributes:
+        structures: by their coordinators.
+        constituents: of its tree, an outer one before those in it.
+        unparsed: why there is no tree; None: there is one, or nobody asked for it.
+    """
+
+    structures: Mapping[int, Coordination] = field(default_factory=dict)
+    constituents: tuple[Constituent, ...] = ()
+    unparsed: str | None = None
+
+
+Parse = Callable[[Sequence[Sequence[str]]], Sequence[ParsedSentence]]
+"""A parser, which is given the words of sentences."""
+
+
+@dataclass(frozen=True, slots=True)
 class SentenceAnswer:
     """A sentence with all its coordinators in order; at least one entry.
 
-    ``beside``: a parser was asked as well.
+    ``beside``: what a parser says of it; None: there is no parser. One without a coordinator is not parsed.
     """
 
     sentence: GivenSentence
     entries: tuple[Found | Skipped, ...]
-    beside: bool = False
-
-
-Parse = Callable[[Sequence[Sequence[str]]], Sequence[Mapping[int, Coordination]]]
-"""A parser: of each sentence the structures that it finds, by their coordinators."""
+    beside: ParsedSentence | None = None
 
 
 def answers(
@@ -149,13 +155,15 @@ def answers(
         # A sentence of a megabyte may have as many coordinators as words: it is one refusal, unless
         # the parser finds something there.
         long = [
-            bool(own) and not structures and not predictor.readable(s.words)
-            for s, own, structures in zip(given, places, parsed, strict=True)
+            bool(own) and not each.structures and not predictor.readable(s.words)
+            for s, own, each in zip(given, places, parsed, strict=True)
         ]
         places = [[] if left_out else own for own, left_out in zip(places, long, strict=True)]
         words = [s.words for s, own in zip(given, places, strict=True) for _ in own]
         ks = [k for own in places for k in own]
-        structures = [found.get(k) for own, found in zip(places, parsed, strict=True) for k in own]
+        structures = [
+            each.structures.get(k) for own, each in zip(places, parsed, strict=True) for k in own
+        ]
         found = _answers(predictor, words, ks, structures, n=n, batch_tokens=batch_tokens, tau=tau)
         reasons = predictor.reasons(words, ks) if None in found else [None] * len(ks)
         predictor.encoding.forget()
@@ -163,19 +171,20 @@ def answers(
             each or Skipped(k, reason or "")
             for k, each, reason in zip(ks, found, reasons, strict=True)
         )
-        for sentence, own, left_out in zip(given, places, long, strict=True):
+        for sentence, own, left_out, beside in zip(given, places, long, parsed, strict=True):
             reason = TOO_LONG if left_out else NONE if sentence.words else NO_WORDS
             listed = tuple(islice(entries, len(own))) or (Skipped(None, reason),)
-            yield SentenceAnswer(sentence, listed, parse is not None)
+            yield SentenceAnswer(sentence, listed, beside if parse else None)
 
 
 def _parsed(
     parse: Parse | None, sentences: Sequence[GivenSentence], places: Sequence[Sequence[int]]
-) -> list[Mapping[int, Coordination]]:
+) -> list[ParsedSentence]:
     """What the parser finds in each sentence; those without a coordinator are not parsed."""
     asked = [sentence.words for sentence, own in zip(sentences, places, strict=True) if own]
-    found = iter(parse(asked) if parse and asked else [{}] * len(asked))
-    return [next(found) if own else {} for own in places]
+    nothing = ParsedSentence()
+    found = iter(parse(asked) if parse and asked else [nothing] * len(asked))
+    return [next(found) if own else nothing for own in places]
 
 
 def _answers(
@@ -190,19 +199,56 @@ def _answers(
 ) -> list[Found | None]:
     """The answer to each coordinator, given the parser's structures; None where there is none.
 
-    What the predictor cannot score has the parser's structure, if there is one.
+    What the predictor cannot score has the parser's structure, if there is one. No two answers in a sentence
+    cross (``consistent``), as far as the predictor has the choice.
     """
     found = [
         None if each is None else Found(each.coordinator, (), (each, None)) for each in structures
     ]
-    for one in predictor.scored(sentences, coordinators, batch_tokens):
-        k, structure, words = coordinators[one.index], structures[one.index], sentences[one.index]
-        best = predictor.best(words, k, one, n)
-        probability = probability_of(structure, words, one.scores)
-        takes = BothAnswers(structure, best[0], probability).takes_structure(TOGETHER, tau)
-        answer = Found(k, best, (structure, probability) if structure and takes else None)
-        found[one.index] = answer
+    scored = predictor.scored(sentences, coordinators, batch_tokens)
+    # A sentence's coordinators are scored one after the other; its words are one object.
+    for _, group in groupby(scored, key=lambda one: id(sentences[one.index])):
+        own = list(group)
+        for one in own:
+            k, words = coordinators[one.index], sentences[one.index]
+            structure = structures[one.index]
+            best = predictor.best(words, k, one, n)
+            probability = probability_of(structure, words, one.scores)
+            takes = BothAnswers(structure, best[0], probability).takes_structure(TOGETHER, tau)
+            answer = Found(k, best, (structure, probability) if structure and takes else None)
+            found[one.index] = answer
+        entries = [each for one in own if (each := found[one.index])]
+        if not all_consistent([each.conjuncts for each in entries]):
+            together = _consistent(predictor, sentences[own[0].index], own, entries)
+            for one, answer in zip(own, together, strict=True):
+                found[one.index] = answer
     return found
+
+
+def _consistent(
+    predictor: CoordinationPredictor,
+    words: Sequence[str],
+    scored: Sequence[ScoredCoordinator],
+    entries: Sequence[Found],
+) -> list[Found]:
+    """The entries of a sentence, with other answers of the predictor where some cross."""
+    best = [
+        predictor.best(words, each.coordinator, one, CHOICES)
+        for each, one in zip(entries, scored, strict=True)
+    ]
+    taken = most_probable(
+        [
+            # The parser's stand, and do not count.
+            [StructureChoice(each.conjuncts, 1.0)]
+            if each.structure
+            else [StructureChoice(one.conjuncts, one.probability) for one in own]
+            for each, own in zip(entries, best, strict=True)
+        ]
+    )
+    return [
+        replace(each, best=(own[place], *own[:place], *own[place + 1 :])[: len(each.best)])
+        for each, own, place in zip(entries, best, taken, strict=True)
+    ]
 
 
 def _blocks(sentences: Iterable[GivenSentence], block: int) -> Iterator[list[GivenSentence]]:
@@ -241,7 +287,7 @@ def tsv(answer: SentenceAnswer) -> str:
                 words[entry.coordinator],
                 "-" if one.probability is None else f"{one.probability:.3f}",
             ]
-            lines.append("\t".join([*fields, source] if answer.beside else fields) + "\n")
+            lines.append("\t".join(fields if answer.beside is None else [*fields, source]) + "\n")
     return "".join(lines)
 
 
@@ -269,7 +315,7 @@ def jsonl(answer: SentenceAnswer) -> str:
             for one in entry.ranked
         ]
         beside: dict[str, Any] = {}
-        if answer.beside:
+        if answer.beside is not None:
             label = entry.structure[0].label if entry.structure else None
             beside = {"from": entry.source, "label": label}
         # In the order of earlier versions.
@@ -304,13 +350,18 @@ def conllu(answer: SentenceAnswer) -> str:
                     "-" if one.probability is None else str(_short(one.probability))
                     for one in entry.ranked
                 ),
-                **({"CoordFrom": entry.source} if answer.beside else {}),
+                **({"CoordFrom": entry.source} if answer.beside is not None else {}),
             }
         elif entry.coordinator is None:
             comments.append(entry.reason)
         else:
             comments.append(f"{entry.coordinator + 1} {words[entry.coordinator]}: {entry.reason}")
-    names = ("Coord", "CoordConjuncts", "CoordProb", *(["CoordFrom"] if answer.beside else []))
+    names = (
+        "Coord",
+        "CoordConjuncts",
+        "CoordProb",
+        *(["CoordFrom"] if answer.beside is not None else []),
+    )
     rows = with_misc(answer.sentence.rows, names, values)
     return "\n".join(with_comments(rows, "coord_skipped", comments)) + "\n\n"
 
@@ -318,38 +369,3 @@ def conllu(answer: SentenceAnswer) -> str:
 def _short(probability: float | None) -> float | None:
     """Six digits: what follows depends on how sentences were batched."""
     return None if probability is None else float(f"{probability:.6g}")
-
-
-def write_brat(folder: Path, found: Iterable[SentenceAnswer], tally: Tally) -> None:
-    """Write the sentences as brat's documents, with the structure of each coordinator.
-
-    Args:
-        folder: where they go.
-        found: the answers.
-        tally: counts sentences that no document can have.
-    """
-    labels = dict.fromkeys(REFERENCE_LABELS)
-
-    def kept() -> Iterator[BratSentence]:
-        for answer in found:
-            words = answer.sentence.words
-            if not words or not all(map(is_written, words)):
-                tally.refuse(NOT_FOR_BRAT)
-                continue
-            structures = tuple(
-                Coordination(
-                    each.coordinator, words[each.coordinator],
-                    each.structure[0].label if each.structure else UNLABELLED, each.conjuncts,
-                )
-                for each in answer.entries
-                if isinstance(each, Found)
-            )  # fmt: skip
-            labels.update(dict.fromkeys(each.label for each in structures))
-            yield BratSentence(words, structures)
-
-    write_documents(folder, "predictions", kept())
-    mark = "# Written by conjoin predict."
-    (folder / CONFIGURATION).write_text(configuration(mark, labels), encoding="utf-8")
-
-
-FORMS: dict[str, Callable[[SentenceAnswer], str]] = {"tsv": tsv, "jsonl": jsonl, "conllu": conllu}

@@ -5,7 +5,7 @@ import signal
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
 from typing import TextIO
 
@@ -19,15 +19,22 @@ from pipeline.text.lines import NumberedLines, open_lines
 from pipeline.text.unpacking import UnpackingAllowance
 from pipeline.trying.predict.answers import (
     BLOCK,
-    FORMS,
     Found,
     SentenceAnswer,
     answers,
-    write_brat,
+    conllu,
+    jsonl,
+    tsv,
 )
-from pipeline.trying.predict.parsed import parse_with
+from pipeline.trying.predict.brat import write_brat
+from pipeline.trying.predict.distributed import distributed, phrases_cut
+from pipeline.trying.predict.parser import parser_of
 from pipeline.trying.predict.sentences import format_of, read_sentences
 from pipeline.trying.predict.settings import PredictSettings
+
+FORMS: dict[str, Callable[[SentenceAnswer], str]] = {
+    "tsv": tsv, "jsonl": jsonl, "conllu": conllu, "distributed": distributed,
+}  # fmt: skip
 
 
 def run(settings: PredictSettings) -> None:
@@ -64,8 +71,8 @@ def _predict(settings: PredictSettings, lines: NumberedLines, out: TextIO) -> No
         claim = Claim(settings.out, "predict", [each for each in named if str(each) != "-"])
         claim.check()
     predictor = CoordinationPredictor.load(settings.predictor).to(best_device())
-    tally, sources = Tally(), Counter[str]()
-    sentences, begun = 0, time.monotonic()
+    tally, sources, unparsed = Tally(), Counter[str](), Counter[str]()
+    sentences, cut, begun = 0, 0, time.monotonic()
     found = answers(
         predictor,
         read_sentences(lines, form, tally),
@@ -74,7 +81,7 @@ def _predict(settings: PredictSettings, lines: NumberedLines, out: TextIO) -> No
         batch_tokens=settings.batch_tokens,
         # A typed sentence is answered at once.
         block=1 if lines.interactive else BLOCK,
-        parse=None if settings.parser is None else parse_with(settings.parser),
+        parse=None if settings.parser is None else parser_of(settings.parser),
         tau=settings.tau,
     )
     screen = out.isatty()  # words may be of any make; a file has them as they are
@@ -92,6 +99,8 @@ def _predict(settings: PredictSettings, lines: NumberedLines, out: TextIO) -> No
                         sources[entry.source] += 1
                     else:
                         tally.refuse(entry.reason)
+                if answer.beside and answer.beside.unparsed:
+                    unparsed[answer.beside.unparsed] += 1
                 yield answer
                 if lines.interactive or sentences % BLOCK == 0:
                     out.flush()
@@ -107,19 +116,22 @@ def _predict(settings: PredictSettings, lines: NumberedLines, out: TextIO) -> No
                 write_brat(folder, counted(), tally)
         else:
             for answer in counted():
+                if settings.output == "distributed":
+                    cut += phrases_cut(answer)
                 text = FORMS[settings.output](answer)
                 out.write(shown(text) if screen else text)
         out.flush()
         if meter:
             meter.at(lines.position)
     shares = f" (the parser’s: {sources['parser']:,})" if settings.parser else ""
-    _sum_up(tally, shares, sentences, form, time.monotonic() - begun)
-
-
-def _sum_up(tally: Tally, shares: str, sentences: int, form: str, seconds: float) -> None:
-    """One line: what was read and predicted, what was not, and how fast."""
-    skipped = ", ".join(f"{reason} {count:,}" for reason, count in tally.rows()[1:])
+    more = [f"without a tree: {_listed(unparsed.most_common())}"] if unparsed else []
+    more += [f"phrases cut: {cut:,}"] if cut else []
     tell(
-        f"[predict] read as {form}: {sentences:,} sentences, {sentences / max(seconds, 1e-9):,.1f}/s; "
-        f"coordinators predicted: {tally.kept:,}{shares}; skipped: {skipped or 'none'}"
+        f"[predict] read as {form}: {sentences:,} sentences, "
+        f"{sentences / max(time.monotonic() - begun, 1e-9):,.1f}/s; coordinators predicted: {tally.kept:,}"
+        f"{shares}; " + "; ".join([f"skipped: {_listed(tally.rows()[1:]) or 'none'}", *more])
     )
+
+
+def _listed(reasons: Iterable[tuple[str, int]]) -> str:
+    return ", ".join(f"{reason} {count:,}" for reason, count in reasons)

@@ -1,9 +1,9 @@
-"""Settings of ``conjoin predict``."""
+"""Settings of ``conjoin predict``, and of the spaCy component that does the same."""
 
 from pathlib import Path
-from typing import ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from pipeline.core.runs import USUAL_TAU
 from pipeline.core.settings import OnlyWith, Settings
@@ -11,30 +11,17 @@ from pipeline.core.types import COORDINATORS
 from pipeline.text.unpacking import Size
 
 
-class PredictSettings(Settings):
-    """Predict coordination boundaries of sentences with a trained predictor."""
+def _one_word(word: str) -> str:
+    if len(word.split()) != 1:
+        raise ValueError(f"a coordinator is one word, was {word!r}")
+    return word
 
-    stage: ClassVar[str] = "predict"
-    arguments: ClassVar[tuple[str, ...]] = ("predictor", "text")
-    only_with: ClassVar[OnlyWith] = {"tau": [("parser", ())], "out": [("output", ("brat",))]}
 
-    predictor: Path = Field(description="Folder of a trained predictor, RUN/predictor.")
-    text: Path = Field(
-        description="File to predict for, also packed by gzip or xz; '-' reads standard input."
-    )
-    format: Literal["auto", "text", "conllu", "ptb"] = Field(
-        "auto",
-        description="Form of the input: text has one sentence per line, ptb trees in brackets; "
-        "auto goes by the name's suffix, else by the first lines.",
-    )
-    output: Literal["tsv", "jsonl", "conllu", "brat"] = Field(
-        "tsv",
-        description="tsv: bracketed sentence, coordinator, probability; jsonl: an object per "
-        "sentence; conllu: the input with Coord, CoordConjuncts and CoordProb in MISC; brat: a folder of "
-        "documents with stand-off annotation, of the most probable structures.",
-    )
-    out: Path | None = Field(None, description="brat: folder for the documents.")
-    n_best: int = Field(1, ge=1, description="Most probable structures shown per coordinator.")
+class AnswerSettings(Settings):
+    """How sentences are answered, wherever they come from."""
+
+    only_with: ClassVar[OnlyWith] = {"tau": [("parser", ())]}
+
     parser: Path | None = Field(
         None,
         description="A parser to ask as well: the folder of one, or of a corpus that has one (data/world).",
@@ -45,7 +32,7 @@ class PredictSettings(Settings):
         description="The parser's structure stands unless the predictor's probability of it is below so many "
         "times that of its best.",
     )
-    coordinators: list[str] = Field(
+    coordinators: list[Annotated[str, AfterValidator(_one_word)]] = Field(
         sorted(COORDINATORS),
         min_length=1,
         description="Word that counts as coordinator, in any case, instead of these.",
@@ -53,6 +40,38 @@ class PredictSettings(Settings):
     batch_tokens: int = Field(
         2048, ge=1, description="Subwords encoded together, padding included."
     )
+
+
+class PredictSettings(AnswerSettings):
+    """Predict coordination boundaries of sentences with a trained predictor."""
+
+    stage: ClassVar[str] = "predict"
+    arguments: ClassVar[tuple[str, ...]] = ("predictor", "text")
+    only_with: ClassVar[OnlyWith] = {
+        **AnswerSettings.only_with,
+        "n_best": [("output", ("tsv", "jsonl", "conllu"))],
+        "out": [("output", ("brat",))],
+    }
+
+    predictor: Path = Field(description="Folder of a trained predictor, RUN/predictor.")
+    text: Path = Field(
+        description="File to predict for, also packed by gzip or xz; '-' reads standard input."
+    )
+    format: Literal["auto", "text", "conllu", "ptb"] = Field(
+        "auto",
+        description="Form of the input: text has one sentence per line, ptb trees in brackets; "
+        "auto goes by the name's suffix, else by the first lines.",
+    )
+    output: Literal["tsv", "jsonl", "conllu", "distributed", "brat"] = Field(
+        "tsv",
+        description="tsv: bracketed sentence, coordinator, probability; jsonl: an object per "
+        "sentence; conllu: the input with Coord, CoordConjuncts and CoordProb in MISC; distributed: a "
+        "phrase per conjunct, 'hot soup' and 'cold soup' of 'hot and cold soup': it shares the rest of the "
+        "smallest constituent around them in the parser's tree (--parser), without a tree of the sentence; "
+        "brat: a folder of documents with stand-off annotation.",
+    )
+    out: Path | None = Field(None, description="brat: folder for the documents.")
+    n_best: int = Field(1, ge=1, description="Most probable structures shown per coordinator.")
     largest_unpacked: Size = Field(
         "16GiB", description="Refuse packed input that unpacks to more: 16GiB, 1TiB."
     )
@@ -63,10 +82,17 @@ class PredictSettings(Settings):
             raise ValueError("where the documents go was not said: add --out FOLDER")
         return self
 
-    @field_validator("coordinators")
-    @classmethod
-    def _are_words(cls, words: list[str]) -> list[str]:
-        for word in words:
-            if len(word.split()) != 1:
-                raise ValueError(f"a coordinator is one word, was {word!r}")
-        return words
+
+class ComponentSettings(AnswerSettings):
+    """Find coordinations in the documents of a spaCy pipeline."""
+
+    stage: ClassVar[str] = "conjoin"  # as messages call it
+
+    predictor: Path | None = Field(
+        None, description="Folder of a trained predictor; None: it comes with what is loaded."
+    )
+    device: str = Field(
+        "spacy",
+        description="Where the predictor works. spacy: where spaCy does, on the GPU after "
+        "spacy.prefer_gpu(); auto: on the GPU if there is one; or a name of torch's.",
+    )

@@ -119,7 +119,8 @@ def examples(*numbers: int) -> list[CoordinationExample]:
 def conjuncts_of(model: CoordinationPredictor, example: CoordinationExample) -> tuple[Span, ...]:
     """Those that the model gives at the gold outer boundary."""
     (one,) = model.scored([example.words], example.coordinators)
-    return model.conjuncts(example.words, example.coordinators[0], example.extents[0], one.h)
+    (found,) = model.conjuncts(example.words, example.coordinators[0], example.extents, one.h)
+    return found
 
 
 def test_a_handful_of_lists_is_learned(model: CoordinationPredictor) -> None:

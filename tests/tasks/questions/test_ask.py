@@ -290,6 +290,20 @@ def test_options_that_cannot_be(tmp_path: Path, given: dict[str, Any], message: 
         AskSettings.build({"pairs": tmp_path, **given}, None)
 
 
+def test_text_that_must_stay_is_refused_before_any_work(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Distractors of a big text take minutes, and an unknown licence shows at once."""
+
+    def refuse(out: Path, home: Path) -> None:
+        raise InputError(f"{out} is not in {home}")
+
+    monkeypatch.setattr(stage, "require_home_of_text", refuse)
+    monkeypatch.setattr(stage, "AskedQuestions", lambda *given: pytest.fail("it began"))
+    with pytest.raises(InputError, match="is not in"):
+        run(settings(folder, out=tmp_path / "out"))
+
+
 def test_inputs_that_are_not_there(tmp_path: Path, corpus: Path) -> None:
     """Pairs that are unfinished, that lie in no corpus, or whose corpus has no text."""
     (corpus / "pairs").mkdir()

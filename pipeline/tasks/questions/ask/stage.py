@@ -31,6 +31,7 @@ from pipeline.core.questions import (
     pair_of_events,
     question_candidate_id,
 )
+from pipeline.corpus.handing_on import require_home_of_text
 from pipeline.corpus.licences import combined
 from pipeline.executor.launch import in_launch, threads_of_torch
 from pipeline.executor.run import OnBatch
@@ -71,8 +72,10 @@ def run(settings: AskSettings) -> None:
             them; or another run writes to the output folder.
     """
     home = _home(settings)
-    source = AskedQuestions(settings, home)
     out = settings.out or home / "candidates" / "asked" / f"seed-{settings.seed}"
+    if not settings.own_use:
+        require_home_of_text(out, home)  # before the minutes that distractors take
+    source = AskedQuestions(settings, home)
     named = [settings.pairs]
     named += [settings.votes] if settings.votes else []
     named += [_held_out(settings, home) / QUESTIONS_FILE] if settings.apart else []
