@@ -1,6 +1,6 @@
 """Small dependency trees in CoNLL-U, for tests of what reads treebanks."""
 
-from pipeline.ellipsis.dependencies import DependencyTree, tree_of
+from pipeline.text.dependencies import DependencyTree, tree_of
 from pipeline.text.lines import GivenSentence
 
 PAST = "Mood=Ind|Tense=Past|VerbForm=Fin"

@@ -33,9 +33,9 @@ from stanza.models import parser as depparse
 from ufal import udpipe
 
 from pipeline.core.files import write_json, write_text
-from pipeline.ellipsis.dependencies import ABSENT, DependencyTree, TreebankWord, read_trees
 from pipeline.ellipsis.orphans.command import ORPHAN, by_sentence
 from pipeline.parsing.tagging import Tagger, train_tagger
+from pipeline.text.dependencies import ABSENT, DependencyTree, TreebankWord, read_trees
 from pipeline.text.lines import open_lines
 from pipeline.text.segmentation import learn_punkt
 

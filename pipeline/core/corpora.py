@@ -151,6 +151,18 @@ _ALL = (
         by_document=True,
     ),
     CorpusDescription(
+        reader="conllu",
+        name="a treebank of Universal Dependencies, or your own, in CoNLL-U",
+        source="https://universaldependencies.org, or yours",
+        place="data/raw/NAME (.conllu, .conllu.gz, .conllu.xz), with `reader: conllu` in the section NAME of "
+        "params.yaml",
+        licence="unknown",
+        remark="name it with --license, or by document with --licenses; redistribution is as that licence "
+        "says",
+        notice=SourceNotice("a treebank of dependencies that whoever made the corpus supplied"),
+        by_document=True,
+    ),
+    CorpusDescription(
         reader="text",
         name="your own text: one sentence per line, or running (--segment punkt, stanza)",
         source="yours",

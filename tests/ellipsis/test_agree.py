@@ -13,8 +13,8 @@ from pipeline.core.errors import InputError, SettingsError
 from pipeline.ellipsis.agree.command import run
 from pipeline.ellipsis.agree.drawing import Shape, draw
 from pipeline.ellipsis.agree.settings import AgreeSettings
-from pipeline.ellipsis.dependencies import CONTROL, DependencyTree, read_trees
 from pipeline.text.coordinations import WITHHELD
+from pipeline.text.dependencies import CONTROL, DependencyTree, read_trees
 from pipeline.text.lines import open_lines
 
 RELATIONS = ("nsubj", "obj", "obl", "advmod", "det", "case")

@@ -15,12 +15,12 @@ from treebank import PAST, WON, conllu, tree
 from pipeline.cli import main
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError, SettingsError
-from pipeline.ellipsis.dependencies import CONTROL, DependencyTree, edges, read_trees
 from pipeline.ellipsis.gap.command import GAPPED, REFUSED, run
 from pipeline.ellipsis.gap.leaving_out import Unfit, left_out
 from pipeline.ellipsis.gap.rules import GappedVerb, Refused, find_gaps
 from pipeline.ellipsis.gap.settings import GAP_KINDS, GapSettings
 from pipeline.text.coordinations import WITHHELD
+from pipeline.text.dependencies import CONTROL, DependencyTree, edges, read_trees
 from pipeline.text.lines import open_lines
 
 EWT = Path(__file__).resolve().parents[2] / "../shared/data/ud-ewt/en_ewt-ud-train.conllu.xz"

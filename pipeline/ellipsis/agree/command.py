@@ -15,8 +15,8 @@ from pipeline.core.parquet import MANIFEST
 from pipeline.core.tally import Tally
 from pipeline.ellipsis.agree.drawing import DrawnSentences, Shape, draw
 from pipeline.ellipsis.agree.settings import AgreeSettings
-from pipeline.ellipsis.dependencies import DependencyTree, TreebankWord, read_trees, why_unwritten
 from pipeline.ellipsis.gap.treebank import treebank_files
+from pipeline.text.dependencies import DependencyTree, TreebankWord, read_trees, why_unwritten
 from pipeline.text.lines import open_lines
 from pipeline.text.unpacking import UnpackingAllowance
 

@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from pipeline.core.buckets import bucket_of, deciles
-from pipeline.ellipsis.dependencies import DependencyTree
 from pipeline.select.drawing import any_rows, by_strata, chance
 from pipeline.select.strata import Stratum, distance
+from pipeline.text.dependencies import DependencyTree
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,6 @@ from pipeline.core.parquet import MANIFEST, write_rows
 from pipeline.core.tally import Tally
 from pipeline.core.words import is_without_control
 from pipeline.corpus.licences import UNKNOWN
-from pipeline.ellipsis.dependencies import DependencyTree, read_trees, why_unwritten
 from pipeline.ellipsis.gap.leaving_out import Unfit, left_out
 from pipeline.ellipsis.gap.rules import GappedVerb, Refused, find_gaps
 from pipeline.ellipsis.gap.settings import GapSettings
@@ -30,6 +29,7 @@ from pipeline.ellipsis.gap.treebank import (
     treebank_files,
 )
 from pipeline.text.conllu import LONGEST
+from pipeline.text.dependencies import DependencyTree, read_trees, why_unwritten
 from pipeline.text.lines import open_lines
 from pipeline.text.unpacking import UnpackingAllowance
 

@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from pipeline.ellipsis.dependencies import (
+from pipeline.ellipsis.gap.rules import GappedVerb
+from pipeline.text.dependencies import (
     ABSENT,
     DependencyTree,
     Edge,
@@ -22,7 +23,6 @@ from pipeline.ellipsis.dependencies import (
     is_number,
     shown,
 )
-from pipeline.ellipsis.gap.rules import GappedVerb
 
 ORPHAN = "orphan"
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from pipeline.core.types import NEGATIONS
-from pipeline.ellipsis.dependencies import ABSENT, DependencyTree, TreebankWord
+from pipeline.text.dependencies import ABSENT, DependencyTree, TreebankWord
 
 SCALE = ("nsubj", "obj", "iobj", "obl", "advmod", "csubj", "xcomp", "ccomp", "advcl")
 """UD's scale of obliqueness: the first of these that is there is promoted."""

@@ -8,7 +8,7 @@ from pipeline.core.corpora import SourceNotice
 from pipeline.core.errors import InputError
 from pipeline.core.files import files_within, require_regular, utf8_name
 from pipeline.corpus.licences import UNKNOWN
-from pipeline.ellipsis.dependencies import ABSENT, DependencyTree
+from pipeline.text.dependencies import ABSENT, DependencyTree
 from pipeline.text.unpacking import read_at_most
 
 _RELATIONS = frozenset(

@@ -24,9 +24,9 @@ from pipeline.core.console import plain_json, say, table, warn
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
 from pipeline.core.files import json_text
-from pipeline.ellipsis.dependencies import DependencyTree, TreebankWord, read_trees
 from pipeline.ellipsis.orphans.settings import OrphansSettings
 from pipeline.text.coordinations import WITHHELD, is_withheld
+from pipeline.text.dependencies import DependencyTree, TreebankWord, read_trees
 from pipeline.text.lines import open_lines
 from pipeline.text.unpacking import UnpackingAllowance
 

@@ -22,6 +22,7 @@ from pipeline.core.types import Sentence
 from pipeline.ingest.document_licences import Licences, from_file, one_for_all
 from pipeline.ingest.readers import gum
 from pipeline.ingest.readers.asked import read_asked
+from pipeline.ingest.readers.conllu import read_universal
 from pipeline.ingest.readers.corrected import read_corrected
 from pipeline.ingest.readers.genia import read_genia
 from pipeline.ingest.readers.pdtb import read_pdtb, usual_licences, usual_split
@@ -67,6 +68,13 @@ READERS: dict[str, Callable[[IngestSettings, Tally], Iterator[Sentence]]] = {
         tally,
         _splitter(s) or by_fractions(DEFAULT_FRACTIONS),
         _licences(s, one_for_all(_licence(s))),
+    ),
+    "conllu": lambda s, tally: read_universal(
+        s.source,
+        tally,
+        splitter=_splitter(s),
+        licences=_licences(s, one_for_all(_licence(s))),
+        allowance=UnpackingAllowance(s.largest_unpacked),
     ),
     "text": lambda s, tally: read_text(
         s.source,

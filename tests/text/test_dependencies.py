@@ -6,7 +6,7 @@ import pytest
 from treebank import WON, conllu, row, tree
 
 from pipeline.core.errors import InputError
-from pipeline.ellipsis.dependencies import DEEPEST, deps_of, edges, read_trees
+from pipeline.text.dependencies import DEEPEST, deps_of, edges, read_trees
 from pipeline.text.lines import open_lines
 
 MANY = conllu(

@@ -1,0 +1,175 @@
+"""Treebanks of Universal Dependencies in CoNLL-U: a folder of files, or one file.
+
+Coordinations and constituents are read off the trees (``text/dependency_phrases.py``), so that all that works
+with brackets works with these.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from pipeline.core.console import Meter, say
+from pipeline.core.errors import InputError
+from pipeline.core.files import files_within, require_regular, utf8_name
+from pipeline.core.tally import Tally
+from pipeline.core.types import COORDINATORS, USUAL_SPLITS, Sentence
+from pipeline.ingest.document_licences import Licences
+from pipeline.ingest.document_sentences import ReadSentence, sentences_of_documents
+from pipeline.ingest.documents import Document
+from pipeline.ingest.splitting import DEFAULT_FRACTIONS, Assigned, Splitter, by_fractions
+from pipeline.text.dependencies import DependencyTree, read_trees, why_unwritten
+from pipeline.text.dependency_phrases import UNJOINED, phrases_of
+from pipeline.text.lines import open_lines
+from pipeline.text.unpacking import UnpackingAllowance
+
+_NAME = re.compile(r"(.*)\.conllu(\.gz|\.xz)?", re.IGNORECASE)
+_DOCUMENT = re.compile(r"#\s*newdoc\b(?:\s+id\s*=\s*(.*))?")
+_SPLIT = re.compile(rf".*[-_.]({'|'.join(USUAL_SPLITS)})", re.IGNORECASE)
+
+BLANK = "sentence with a blank in a word"
+_KEPT = "structure that is no coordination here, its sentence is kept: "
+_NOT_KEPT = "sentence with a structure that cannot be read: "
+_LEAST = 0.5  # of a treebank's coordinators must be known
+
+
+def read_universal(
+    source: Path,
+    tally: Tally,
+    *,
+    splitter: Splitter | None,
+    licences: Licences,
+    allowance: UnpackingAllowance,
+    name: str = "conllu",
+) -> Iterator[Sentence]:
+    """Yield the sentences of all documents in a split.
+
+    A document is what ``# newdoc`` begins, else a file; a sentence is called by its ``sent_id``, else by its
+    number in its document. Conjuncts that no coordinator joins ("A, B, C") are counted; a sentence with a
+    structure that cannot be read is left out, for it would pass for one without.
+
+    Args:
+        source: a folder with ``.conllu`` files at any depth, plain or packed by gzip or xz, or one file.
+        tally: counts kept sentences, those that are not, and structures that are none here, by reason.
+        splitter: which document is in which split; None: by the names of files, as Universal Dependencies
+            have them (``en_ewt-ud-train.conllu``), or by shares of the documents where one has no such name.
+        licences: of the documents.
+        allowance: what packed files may unpack to.
+        name: what ids begin with.
+
+    Raises:
+        InputError: nothing to read, no CoNLL-U, or a sentence that is no tree: file and line are named; or
+            most of its coordinators are none that conjoin knows, as in another language than English.
+    """
+    require_regular(source)
+    paths = [source]
+    if source.is_dir():
+        paths = [
+            path for path in files_within(source, source.rglob("*")) if _NAME.fullmatch(path.name)
+        ]
+    if not paths:
+        raise InputError(
+            "no file *.conllu here", path=source, remedy="name the folder that has them"
+        )
+    read: list[tuple[str, list[ReadSentence]]] = []
+    with Meter("ingest", len(paths)) as meter:
+        for path in sorted(paths):
+            own = path.relative_to(source).as_posix() if path != source else path.name
+            utf8_name(own, path)
+            with open_lines(path, allowance=allowance) as lines:
+                read += _documents(own, read_trees(lines), str(path), tally)
+            meter.advance()
+    _require_known(read, source)
+    yield from sentences_of_documents(
+        read, source, tally,
+        splitter=splitter or _by_names([own for own, _ in read]), licences=licences, name=name,
+    )  # fmt: skip
+
+
+def _documents(
+    own: str, trees: Iterator[DependencyTree], place: str, tally: Tally
+) -> list[tuple[str, list[ReadSentence]]]:
+    """The documents of a file, each with a path: that of the file and the document's name."""
+    found: list[tuple[str, list[ReadSentence]]] = []
+    names = set[str]()
+    for tree in trees:
+        begins = next(filter(None, map(_DOCUMENT.fullmatch, tree.comments)), None)
+        if begins or not found:
+            path = own
+            if begins and begins[1]:
+                # A document's name may have anything in it, and stands in ids.
+                path = f"{own}/{begins[1].strip().replace('/', '_')}.conllu"
+            elif begins and found:
+                path = f"{own}/{len(found) + 1}.conllu"
+            found.append((path, []))
+            names = set()
+        sentence = _sentence(tree, len(found[-1][1]) + 1, place, tally)
+        if sentence is None:
+            continue
+        if str(sentence.number) in names:
+            raise InputError(
+                "two sentences of a document with this sent_id", path=place, line=tree.line,
+                sentence_id=str(sentence.number)[:100], remedy="number them apart",
+            )  # fmt: skip
+        names.add(str(sentence.number))
+        found[-1][1].append(sentence)
+    return found
+
+
+def _sentence(tree: DependencyTree, number: int, place: str, tally: Tally) -> ReadSentence | None:
+    """What is kept of a sentence; None of one that is not."""
+    where = f"{place}:{tree.line}"
+    if reason := why_unwritten(tree):
+        tally.refuse(reason, place=where)
+        return None
+    if any(character.isspace() for form in tree.forms for character in form):
+        tally.refuse(BLANK, place=where)
+        return None
+    phrases = phrases_of(tree)
+    if unread := [reason for reason in phrases.refused if reason != UNJOINED]:
+        tally.refuse(_NOT_KEPT + unread[0], place=where)
+        return None
+    if count := phrases.refused[UNJOINED]:
+        tally.refuse(_KEPT + UNJOINED, count, place=where)
+    return ReadSentence(
+        tree.name or number, tree.forms, phrases.tags, phrases.bracketing, phrases.coordinations
+    )
+
+
+def _require_known(read: Sequence[tuple[str, Sequence[ReadSentence]]], source: Path) -> None:
+    """Refuse a treebank whose sentences would all pass for some without coordination.
+
+    Raises:
+        InputError: it is one.
+    """
+    found = [each for _, own in read for sentence in own for each in sentence.coordinations]
+    if sum(each.is_evaluable for each in found) < _LEAST * len(found):
+        words = Counter(each.word.lower() for each in found).most_common(3)
+        shown = ", ".join(f"{word[:20]} ({count:,})" for word, count in words)
+        raise InputError(
+            f"most coordinators here, {shown}, are none of {', '.join(sorted(COORDINATORS))}",
+            path=source, remedy="only English treebanks can be read so far",
+        )  # fmt: skip
+
+
+def _by_names(paths: Sequence[str]) -> Splitter:
+    """Split by what the name of each document's file ends with; by shares where one says nothing."""
+    splits = [_SPLIT.fullmatch(_file(path)) for path in paths]
+    if not all(splits):
+        return by_fractions(DEFAULT_FRACTIONS)
+
+    def assign(documents: Sequence[Document], tally: Tally) -> Assigned:
+        del tally
+        say("split: by the names of the files")
+        named = {path: found[1].lower() for path, found in zip(paths, splits, strict=True) if found}
+        return Assigned({document.name: named[document.path] for document in documents})
+
+    return assign
+
+
+def _file(path: str) -> str:
+    """The name of a document's file without the ending."""
+    parts = path.split("/")
+    file = next((part for part in parts if _NAME.fullmatch(part)), parts[-1])
+    found = _NAME.fullmatch(file)
+    return found[1] if found else file
