@@ -5,18 +5,23 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
 from pipeline.cli import main
+from pipeline.core.decisions import DecisionMade, DrawnToAnnotate, words_digest
+from pipeline.core.schema import read_sentences
+from pipeline.core.tally import Tally
 from pipeline.experiments.grid import grid
 from pipeline.experiments.repro.settings import ReproSettings
 from pipeline.ingest.settings import IngestSettings
 from pipeline.preparse.settings import PreparseSettings
 from pipeline.pretrain.settings import PretrainSettings
 from pipeline.train.settings import TrainSettings
+from pipeline.trying.annotate.choosing import in_random_order, to_annotate
+from pipeline.trying.annotate.saved import saved
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ROOT / "docs/tutorials"
@@ -46,12 +51,23 @@ def exit_code() -> object:
     return 0
 
 
-def follow(page: str, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Do all that the page says; what is a command of conjoin in this process, which imports torch once."""
+def follow(
+    page: str,
+    place: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    before: Mapping[str, Callable[[], None]] | None = None,
+) -> None:
+    """Do all that the page says; what is a command of conjoin in this process, which imports torch once.
+
+    ``before`` has what a person does, by how the step after it begins.
+    """
     (place / "conjoin").symlink_to(ROOT)  # what cloning makes
     monkeypatch.chdir(place)
     monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=":")
     for step in steps(page):
+        for begins, do in (before or {}).items():
+            if step.startswith(begins):
+                do()
         if not step.startswith("conjoin "):
             subprocess.run(["/bin/bash", "-euc", step], check=True, cwd=place)  # noqa: S603 - our own page
             continue
@@ -83,6 +99,31 @@ def test_own_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Text without a treebank ends with a release, by the parser and the model of another corpus."""
     follow("own-text.md", tmp_path, monkeypatch)
     assert list(tmp_path.glob("notes-corpus/data/train-*.parquet"))
+
+
+def annotate_a_hundred() -> None:
+    """What a person says of sentences whose grammar is known, in the file that the page writes."""
+    known = {s.words: s for s in read_sentences(Path("data/world/sentences.parquet"))}
+    there = read_sentences(Path("data/mine/sentences.parquet"))
+    own = {s.sentence_id: s for s in to_annotate(there, "train", Tally())}
+    drawn = in_random_order(own, 0)[:100]
+    with saved(Path("data/mine/annotated.jsonl")) as file:
+        file.add(DrawnToAnnotate(tuple(drawn), "mine", "random", 0))
+        for each in drawn:
+            words = own[each].words
+            for found in known[words].coordinations:
+                digest = words_digest(words)
+                file.add(DecisionMade(each, digest, found.coordinator, found.conjuncts, 2.0))
+
+
+@pytest.mark.long
+def test_own_labels(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Raw text and a hundred annotated sentences end with predictions."""
+    before = {"conjoin ingest corrected": annotate_a_hundred}
+    follow("own-labels.md", tmp_path, monkeypatch, before)
+    assert '"coordinations": [{"coordinator"' in capsys.readouterr().out
 
 
 @pytest.mark.long
