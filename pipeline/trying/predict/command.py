@@ -14,6 +14,7 @@ from pipeline.core.device import best_device
 from pipeline.core.errors import InputError, ModelError
 from pipeline.core.tally import Tally
 from pipeline.tasks.coordination.model import CoordinationPredictor
+from pipeline.tasks.named_predictor import find_predictor
 from pipeline.text.lines import NumberedLines, open_lines
 from pipeline.text.unpacking import UnpackingAllowance
 from pipeline.trying.predict.answers import BLOCK, FORMS, Found, Parse, answers
@@ -28,7 +29,7 @@ def run(settings: PredictSettings) -> None:
 
     Raises:
         InputError: the file is missing, without sentences, or malformed somewhere.
-        ModelError: the predictor cannot be loaded.
+        ModelError: the predictor cannot be fetched or loaded.
     """
     # On a terminal rich sends what is printed under a progress bar to the bar's own stream.
     out = sys.stdout
@@ -49,7 +50,7 @@ def _predict(settings: PredictSettings, lines: NumberedLines, out: TextIO) -> No
             f"output conllu is for CoNLL-U input, this is {form}", path=lines.name,
             remedy="choose --output jsonl, or --format conllu if it is",
         )  # fmt: skip
-    predictor = CoordinationPredictor.load(settings.predictor).to(best_device())
+    predictor = CoordinationPredictor.load(find_predictor(settings.predictor)).to(best_device())
     tally, sources = Tally(), Counter[str]()
     sentences, begun = 0, time.monotonic()
     found = answers(

@@ -18,7 +18,9 @@ class PredictSettings(Settings):
     arguments: ClassVar[tuple[str, ...]] = ("predictor", "text")
     only_with: ClassVar[OnlyWith] = {"tau": [("parser", ())]}
 
-    predictor: Path = Field(description="Folder of a trained predictor, RUN/predictor.")
+    predictor: Path = Field(
+        description="Folder of a trained predictor, RUN/predictor, or one of the hub, OWNER/NAME@REVISION."
+    )
     text: Path = Field(
         description="File to predict for, also packed by gzip or xz; '-' reads standard input."
     )
