@@ -23,8 +23,8 @@ from pipeline.release.predictors.finished import FinishedRun
 _HUB = re.compile(r"https://huggingface\.co/([\w-][\w.-]*/[\w-][\w.-]*)/?")
 
 _NOT_THE_TEXT = (
-    "Weights are not the text that they were learned from, and hold none of it on purpose. Whether its terms "
-    "bear on them, no program can say: this is a list of those terms, and no legal advice."
+    "Weights are not the text that they were learned from. Whether its terms bear on them all the same, no "
+    "program can say: this is a list of those terms, and no legal advice."
 )
 
 

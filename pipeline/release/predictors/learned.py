@@ -1,9 +1,9 @@
 """What the weights of a predictor were learned from, and the licence that they may be handed on under.
 
 Weights are not the text they were learned from. But terms that forbid commercial use or derived works, or
-that permit nothing, may bear on them, and no program can decide that: where a licence permits to hand altered text
-on, weights are taken to be under it as well; where it does not, or is not known, whoever releases them has to
-declare theirs.
+that permit nothing, may bear on them, and no program can decide that. So where a licence permits to hand
+altered text on, weights are taken to be under it as well; where it does not, or is not known, whoever releases
+them has to declare theirs.
 """
 
 from collections import Counter

@@ -88,7 +88,7 @@ def _manifest(settings: ReleaseSettings, run: FinishedRun) -> PredictorManifest:
         "base_model": base,
         "corpus": name,
         "system": system,
-        "command": settings.shown_command(),
+        "command": settings.shown_command(frozenset({*_OF_CANDIDATES, "trees_of"})),
         "annotation": as_json(run.annotation),
         "annotated": described(run.annotation, name or ""),
     }
