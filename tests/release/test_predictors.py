@@ -14,7 +14,7 @@ import yaml
 from pipeline.api import Predictor
 from pipeline.core.documents import read_json
 from pipeline.core.errors import ConjoinError
-from pipeline.core.files import write_json
+from pipeline.core.files import sha256_of, write_json
 from pipeline.evaluate.settings import EvaluateSettings
 from pipeline.evaluate.stage import run as evaluate
 from pipeline.release.package import write_checksums
@@ -96,8 +96,6 @@ def test_figures_are_those_of_this_very_predictor(corpus: Path) -> None:
     saved = corpus / RUN / "predictor/predictor.json"
     write_json(run_card, {**read_json(run_card), "note": 1})
     card = read_json(saved)
-    from pipeline.core.files import sha256_of  # noqa: PLC0415
-
     write_json(saved, {**card, "files": {**card["files"], "config.json": sha256_of(run_card)}})
     (corpus / RUN / "finished.json").unlink()
     out = release(corpus)
@@ -187,7 +185,7 @@ package-data = { toy_predictor = ["*"] }
 
 @pytest.mark.long
 def test_a_release_becomes_a_wheel(corpus: Path, tmp_path: Path) -> None:
-    """The recipe for those without a hub: built and installed offline, the predictor loads from the package."""
+    """The recipe for those without a hub: built and installed offline, it loads from the package."""
     out = release(corpus, out=tmp_path / "wheel/toy_predictor")
     (out / "__init__.py").touch()
     (tmp_path / "wheel/pyproject.toml").write_text(PYPROJECT)

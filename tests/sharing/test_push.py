@@ -252,7 +252,7 @@ def test_a_rebuilt_release_of_a_free_licence_is_sent(
 def test_a_predictor_goes_to_a_model_repository(
     tmp_path: Path, hub: Hub, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A dry run shows it; sent are its files and nothing else, and not at all where a digest does not hold."""
+    """A dry run shows it; sent are its files alone, and none where a digest does not hold."""
     corpus = tiny.build(tmp_path / "toy")
     train(tiny.settings(corpus, mode="baseline", candidates=None, steps=10))
     out = tmp_path / "out"
