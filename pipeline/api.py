@@ -36,6 +36,7 @@ from pipeline.infill.candidates import rows_of
 from pipeline.infill.families.known import family_of_checkpoint
 from pipeline.models.loading import locate
 from pipeline.tasks.coordination.model import CoordinationPredictor as Model
+from pipeline.tasks.named_predictor import find_predictor
 from pipeline.text.lines import GivenSentence
 from pipeline.text.natural import join_words, split_words
 from pipeline.trying.fill.command import check_source, find_span
@@ -410,13 +411,18 @@ class Predictor:
 
     @classmethod
     def load(cls, path: str | Path) -> "Predictor":
-        """The predictor of a folder ``RUN/predictor``, on the GPU if there is one.
+        """The predictor of a folder or of the hub, on the GPU if there is one.
+
+        Args:
+            path: a folder, ``RUN/predictor`` or a release, or ``owner/name@revision``, which is fetched.
 
         Raises:
-            ModelError: no predictor is there, one of another format version, or a damaged one.
+            ModelError: no predictor is there, one of another format version, or a damaged one; the hub has
+                no such repository or revision, or cannot be reached.
             InputError: its card is not what conjoin writes.
         """
-        folder = Path(_checked("path", path, _PLACE, "a folder", ModelError))
+        named = _checked("path", path, _PLACE, "a folder", ModelError)
+        folder = find_predictor(named)
         return cls(Model.load(folder).to(best_device()))
 
     def predict(

@@ -93,6 +93,11 @@ def read_manifest(place: Path) -> dict[str, Any] | None:
     manifest = read_json(path, object, remedy=_REMEDY)
     if not isinstance(manifest, dict):
         raise InputError("not a manifest of conjoin", path=path, remedy=_REMEDY)
+    if manifest.get("kind") == "predictor":
+        raise InputError(
+            "a release of a predictor, which has no rows", path=place,
+            remedy="`conjoin validate`, `push` and `predict` take it",
+        )  # fmt: skip
     faults = manifest_faults(manifest, released=is_release(place, manifest))
     if faults:
         more = f" (and {len(faults) - 1:,} more)" if len(faults) > 1 else ""

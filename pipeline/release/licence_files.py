@@ -111,7 +111,7 @@ def licence_file(
         f"Changes: conjoin {changes or _changes(manifest)}. The sources' authors do not endorse this corpus.",
         "",
     ]
-    if "Apache-2.0" in parts and (text := _apache()):
+    if "Apache-2.0" in parts and (text := apache()):
         lines += ["-" * 78, "", text]
     return "\n".join(lines).rstrip() + "\n"
 
@@ -121,7 +121,7 @@ def _sentence(clause: str) -> str:
     return f"{clause[:1].upper()}{clause[1:]}." if clause else ""
 
 
-def _apache() -> str:
+def apache() -> str:
     """The text of the Apache License: conjoin's own, as it is installed or checked out."""
     try:
         files = [f for f in distribution("conjoin").files or [] if f.name == "LICENSE"]
@@ -184,11 +184,9 @@ def bibtex(manifest: Mapping[str, Any]) -> str:
     """The BibTeX entry of a release. It has no year: a release bears no date."""
     key = re.sub(r"[^a-z0-9]+", "-", manifest["name"].lower()).strip("-") or "corpus"
     fields = {
-        "title": f"{{{_tex(manifest['name'])}}}",  # doubled braces keep its capitals
-        "author": " and ".join(
-            _tex(n) if "," in n else f"{{{_tex(n)}}}" for n in creators(manifest)
-        ),
-        "version": _tex(manifest["version"]),
+        "title": f"{{{tex(manifest['name'])}}}",  # doubled braces keep its capitals
+        "author": " and ".join(tex(n) if "," in n else f"{{{tex(n)}}}" for n in creators(manifest)),
+        "version": tex(manifest["version"]),
         "note": f"Row digest {manifest['digests']['train']}",
     }
     if manifest["url"]:
@@ -211,6 +209,7 @@ def _author(name: str) -> dict[str, str]:
     return {"family-names": family, "given-names": given} if comma and given else {"name": name}
 
 
-def _tex(text: str) -> str:
+def tex(text: str) -> str:
+    """Text as a field of BibTeX has it."""
     text = re.sub(r"[{}\\\s]+", " ", text).strip()
     return re.sub(r"([&%$#_])", r"\\\1", text)

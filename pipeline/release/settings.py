@@ -12,7 +12,7 @@ from pipeline.corpus.licences import LONGEST
 
 
 class ReleaseSettings(Settings):
-    """Make a dataset repository of candidates: shards, card, manifest, checksums, licences."""
+    """Make a dataset repository of candidates, or a model repository of a run: card, checksums, licences."""
 
     stage: ClassVar[str] = "release"
     place_fields: ClassVar[tuple[str, ...]] = ("candidates", "corpus")
@@ -21,7 +21,8 @@ class ReleaseSettings(Settings):
     only_with: ClassVar[OnlyWith] = {"trees_of": [("trees", (True,))]}
 
     candidates: Path = Field(
-        description="Folder of candidates, e.g. data/genia/candidates/t5-sync/seed-0."
+        description="Folder of candidates, e.g. data/genia/candidates/t5-sync/seed-0; or of a finished run, "
+        "whose predictor is released."
     )
     out: Path = Field(description="Folder of the release; one that stands there is replaced.")
     corpus: Path | None = Field(
@@ -43,7 +44,8 @@ class ReleaseSettings(Settings):
     license: str | None = Field(
         None,
         max_length=LONGEST,
-        description="Licence of the source (an SPDX expression) where its rows say unknown.",
+        description="Licence of the source (an SPDX expression) where its rows say unknown; of a predictor's "
+        "weights, where what they learned from has none that permits to hand them on.",
     )
     shards: int | None = Field(
         None,

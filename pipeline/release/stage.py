@@ -1,11 +1,14 @@
-"""``conjoin release``: writes a finished corpus of candidates as a dataset repository for others to use."""
+"""``conjoin release``: writes a finished corpus of candidates as a dataset repository for others to use.
+
+Of a finished run it writes the predictor as a model repository: ``predictors/``.
+"""
 
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from pipeline.core.claims import Claim, appearing
+from pipeline.core.claims import Claim, appearing, mark_of
 from pipeline.core.console import Meter, say, table, warn
 from pipeline.core.corpus_folder import SENTENCES_FILE, inputs_in, require_coordination
 from pipeline.core.errors import InputError, SettingsError
@@ -29,6 +32,7 @@ from pipeline.release.package import (
     write_checksums,
     write_release,
 )
+from pipeline.release.predictors.package import CARD, RUN_CARD, is_predictor_release
 from pipeline.release.settings import ReleaseSettings
 from pipeline.release.survey import declared, survey, without_the_text
 
@@ -45,6 +49,14 @@ def run(settings: ReleaseSettings) -> None:
             is not at hand; ``out`` is something else than a release.
         SettingsError: ``license`` is none that conjoin knows.
     """
+    if (folder := _run_folder(settings)) is not None:
+        # It needs the tasks' models, and so torch.
+        from pipeline.release.predictors.stage import release_predictor  # noqa: PLC0415
+
+        if settings.license is not None:
+            _require_known(settings.license)
+        release_predictor(settings, folder)
+        return
     shards = _input(settings)
     kind = kind_of(shards)
     if kind is None:
@@ -97,6 +109,34 @@ def _named(settings: ReleaseSettings) -> list[Path]:
     return [settings.candidates, *(inputs_in(settings.corpus) if settings.corpus else ())]
 
 
+def _run_folder(settings: ReleaseSettings) -> Path | None:
+    """The folder of the run that is to be released; None: it is no run."""
+    place = settings.candidates
+    if is_predictor_release(place):
+        raise InputError(
+            "this is a release of a predictor already",
+            path=place,
+            remedy="send it with `conjoin push`",
+        )
+    if (place / RUN_CARD).is_file() or (place / "predictor" / CARD).is_file():
+        return place
+    if (place / CARD).is_file():  # the predictor of a run itself
+        return place.resolve().parent
+    if mark_of(place, "train") is not None:
+        raise InputError(
+            "training has not finished here", path=place, remedy="run `conjoin train` to its end"
+        )
+    return None
+
+
+def _require_known(licence: str) -> None:
+    if not terms(licence).known:
+        raise SettingsError(
+            f"release.license = {licence!r}: {terms(licence).why}",
+            remedy="name it as https://spdx.org/licenses does, such as CC-BY-4.0",
+        )
+
+
 def _input(settings: ReleaseSettings) -> Shards:
     shards = find_shards(settings.candidates)
     if shards.kind == "file":
@@ -114,11 +154,8 @@ def _input(settings: ReleaseSettings) -> Shards:
 
 def _licenses(settings: ReleaseSettings, found: Survey) -> dict[str, int]:
     """Rows by licence, with the declared one where they say unknown."""
-    if settings.license is not None and not terms(settings.license).known:
-        raise SettingsError(
-            f"release.license = {settings.license!r}: {terms(settings.license).why}",
-            remedy="name it as https://spdx.org/licenses does, such as CC-BY-4.0",
-        )
+    if settings.license is not None:
+        _require_known(settings.license)
     if settings.license is not None and UNKNOWN not in found.licenses:
         say(f"--license {settings.license} changes nothing: no row says {UNKNOWN} alone")
     return declared(found.licenses, settings.license)

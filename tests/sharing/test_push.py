@@ -11,6 +11,7 @@ from typing import Any
 
 import huggingface_hub
 import pytest
+import tiny
 from shared_corpora import candidate_folder
 
 from pipeline.core.documents import read_json
@@ -23,6 +24,7 @@ from pipeline.sharing.push.command import run
 from pipeline.sharing.push.settings import PushSettings
 from pipeline.sharing.rehydrate.command import run as rehydrate
 from pipeline.sharing.rehydrate.settings import RehydrateSettings
+from pipeline.train.stage import run as train
 
 STALE = "data/train-00007-of-00009.parquet"
 
@@ -244,4 +246,34 @@ def test_a_rebuilt_release_of_a_free_licence_is_sent(
     write_checksums(release)
     push(release)
     assert "Nothing was sent: this was a dry run" in capsys.readouterr().out
+    assert not hub.calls
+
+
+def test_a_predictor_goes_to_a_model_repository(
+    tmp_path: Path, hub: Hub, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A dry run shows it; sent are its files alone, and none where a digest does not hold."""
+    corpus = tiny.build(tmp_path / "toy")
+    train(tiny.settings(corpus, mode="baseline", candidates=None, steps=10))
+    out = tmp_path / "out"
+    run_folder = corpus / "runs/baseline/40/seed-0"
+    make_release(ReleaseSettings(candidates=run_folder, out=out, license="MIT"))
+    push(out)
+    assert "to        model repository jane/toy" in capsys.readouterr().out
+    assert not hub.calls
+    push(out, dry_run=False)
+    sent = {each["value"]["path"] for each in hub.commit if each["key"] == "file"}
+    assert sent == {path.name for path in out.iterdir()}
+    assert any(call.startswith("POST /api/models/jane/toy/commit") for call in hub.calls)
+    hub.calls.clear()
+    manifest = read_json(out / "manifest.json")
+    write_json(out / "manifest.json", manifest | {"license": "LDC-User-Agreement"})
+    write_checksums(out)
+    assert "LDC" in refused(out)
+    write_json(out / "manifest.json", manifest)
+    config = out / "config.json"
+    write_json(config, read_json(config) | {"note": 1})
+    assert "config.json: not the file" in refused(out)
+    write_checksums(out)
+    assert "of two predictors" in refused(out)
     assert not hub.calls

@@ -1,8 +1,11 @@
-"""``conjoin push``: a release to a dataset repository of the Hugging Face hub, or what would be sent."""
+"""``conjoin push``: a release to a repository of the Hugging Face hub, or what would be sent.
+
+A corpus of candidates goes to a dataset repository, a predictor to a model repository.
+"""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa
 
@@ -17,11 +20,22 @@ from pipeline.corpus.validity.checks import require_valid
 from pipeline.release.kinds.known import kind_of
 from pipeline.release.kinds.rows import require_valid_rows
 from pipeline.release.package import checked_files
+from pipeline.release.predictors.package import (
+    WEIGHTS,
+    checked_predictor,
+    is_predictor_release,
+)
 from pipeline.release.shards import STAND_OFF
 from pipeline.sharing.push.settings import PushSettings
 
 _STALE = ["data/*", "rejected/*", "provenance/*"]
 """What an earlier version may have left in the repository, and would be loaded with this one."""
+
+_STALE_OF_MODEL = [
+    "tokenizer*", "vocab.*", "merges.txt", "special_tokens_map.json", "added_tokens.json",
+    "chat_template*", "*.model", "*.safetensors", "provenance/*",
+]  # fmt: skip
+"""The same of a predictor."""
 
 
 def run(settings: PushSettings) -> None:
@@ -31,14 +45,23 @@ def run(settings: PushSettings) -> None:
         InputError: this is no release, it is damaged or not valid, its rows are not what the manifest says,
             their text must not be handed on, there is no token, or the hub refuses or cannot be reached.
     """
-    shards, manifest = _release(settings.release)
-    files = checked_files(settings.release)
-    _require_rows(shards, manifest, files)
-    _show(settings, manifest, files)
+    manifest: Mapping[str, Any]
+    if is_predictor_release(settings.release):
+        kind: _Kind = "model"
+        manifest, files = checked_predictor(settings.release)
+    else:
+        kind = "dataset"
+        shards, manifest = _release(settings.release)
+        files = checked_files(settings.release)
+        _require_rows(shards, manifest, files)
+    _show(settings, kind, manifest, files)
     if settings.dry_run:
         say("Nothing was sent: this was a dry run. Add --no-dry-run to send it.")
         return
-    say(f"Sent: {_send(settings, manifest, files)}")
+    say(f"Sent: {_send(settings, kind, manifest, files)}")
+
+
+_Kind = Literal["dataset", "model"]
 
 
 def _release(place: Path) -> tuple[Shards, Mapping[str, Any]]:
@@ -100,33 +123,48 @@ _ANEW = "make the release again with `conjoin release`"
 _SHOWN = 200  # characters of a licence in a message
 
 
-def _show(settings: PushSettings, manifest: Mapping[str, Any], files: Sequence[Path]) -> None:
+def _show(
+    settings: PushSettings, kind: _Kind, manifest: Mapping[str, Any], files: Sequence[Path]
+) -> None:
     sizes = [path.stat().st_size for path in files]
     names = [path.relative_to(settings.release).as_posix() for path in files]
     rows = [*zip(names, sizes, strict=True), (f"{len(files)} files", sum(sizes))]
     table(f"{manifest['name']} {manifest['version']}", ("file", "bytes"), rows)
     new = "private" if settings.private else "public"
-    say(f"to        dataset repository {settings.repository} ({new} if it has to be made)")
+    say(f"to        {kind} repository {settings.repository} ({new} if it has to be made)")
     if manifest["url"] and settings.repository not in str(manifest["url"]):
+        what = "corpus" if kind == "dataset" else "predictor"
         warn(
-            f"the card says that the corpus is at {manifest['url']}: `conjoin release --url` changes it"
+            f"the card says that the {what} is at {manifest['url']}: `conjoin release --url` changes it"
         )
     say(f"message   {_message(manifest)}")
     say(f"licence   {manifest['license']}: {terms(str(manifest['license'])).why}")
-    if manifest["stand_off"]:
+    if kind == "model":
+        say("text      none: weights, tokenizer and documents")
+    elif manifest["stand_off"]:
         say("text      none of the source: this is a stand-off release")
     say(
         "replaced  files of these names in the repository, whoever edited them there: README.md, too"
     )
-    say(f"removed   {', '.join(_STALE)} of the repository that are not among these files")
+    say(f"removed   {', '.join(_stale(kind))} of the repository that are not among these files")
+
+
+def _stale(kind: _Kind) -> list[str]:
+    return _STALE if kind == "dataset" else _STALE_OF_MODEL
 
 
 def _message(manifest: Mapping[str, Any]) -> str:
+    if "files" in manifest:
+        return (
+            f"{manifest['name']} {manifest['version']} (weights {manifest['files'][WEIGHTS][:16]})"
+        )
     digest = manifest["digests"]["train"]
     return f"{manifest['name']} {manifest['version']} (row digest {digest[:16]})"
 
 
-def _send(settings: PushSettings, manifest: Mapping[str, Any], files: Sequence[Path]) -> str:
+def _send(
+    settings: PushSettings, kind: _Kind, manifest: Mapping[str, Any], files: Sequence[Path]
+) -> str:
     """Upload in one commit; returns its address."""
     # The hub's client takes a second to import, which a dry run does not need.
     from huggingface_hub import HfApi, get_token  # noqa: PLC0415
@@ -140,14 +178,14 @@ def _send(settings: PushSettings, manifest: Mapping[str, Any], files: Sequence[P
     api = HfApi(library_name="conjoin", library_version=str(manifest["conjoin"]))
     try:
         api.create_repo(
-            settings.repository, repo_type="dataset", private=settings.private, exist_ok=True
+            settings.repository, repo_type=kind, private=settings.private, exist_ok=True
         )
         commit = api.upload_folder(
             repo_id=settings.repository,
-            repo_type="dataset",
+            repo_type=kind,
             folder_path=settings.release,
             allow_patterns=[path.relative_to(settings.release).as_posix() for path in files],
-            delete_patterns=_STALE,
+            delete_patterns=_stale(kind),
             commit_message=_message(manifest),
         )
     except HfHubHTTPError as error:

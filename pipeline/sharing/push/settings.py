@@ -18,8 +18,10 @@ class PushSettings(Settings):
     arguments: ClassVar[tuple[str, ...]] = ("release", "repository")
     corpus_field: ClassVar[str] = "release"
 
-    release: Path = Field(description="Folder of a release.")
-    repository: str = Field(description="Dataset repository, owner/name.")
+    release: Path = Field(description="Folder of a release, of candidates or of a predictor.")
+    repository: str = Field(
+        description="Repository, owner/name: of datasets, or of models for a predictor."
+    )
     dry_run: bool = Field(True, description="Only show what would be sent.")
     private: bool = Field(False, description="Make the repository private if it is made.")
 

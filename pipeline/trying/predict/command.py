@@ -15,6 +15,7 @@ from pipeline.core.device import best_device
 from pipeline.core.errors import InputError
 from pipeline.core.tally import Tally
 from pipeline.tasks.coordination.model import CoordinationPredictor
+from pipeline.tasks.named_predictor import find_predictor
 from pipeline.text.lines import NumberedLines, open_lines
 from pipeline.text.unpacking import UnpackingAllowance
 from pipeline.trying.predict.answers import (
@@ -44,7 +45,7 @@ def run(settings: PredictSettings) -> None:
 
     Raises:
         InputError: the file is missing, without sentences, or malformed somewhere.
-        ModelError: the predictor cannot be loaded.
+        ModelError: the predictor cannot be fetched or loaded.
     """
     # On a terminal rich sends what is printed under a progress bar to the bar's own stream.
     out = sys.stdout
@@ -70,7 +71,7 @@ def _predict(settings: PredictSettings, lines: NumberedLines, out: TextIO) -> No
         named = [settings.text, settings.predictor, *filter(None, [settings.parser])]
         claim = Claim(settings.out, "predict", [each for each in named if str(each) != "-"])
         claim.check()
-    predictor = CoordinationPredictor.load(settings.predictor).to(best_device())
+    predictor = CoordinationPredictor.load(find_predictor(settings.predictor)).to(best_device())
     tally, sources, unparsed = Tally(), Counter[str](), Counter[str]()
     sentences, cut, begun = 0, 0, time.monotonic()
     found = answers(

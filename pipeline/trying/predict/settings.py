@@ -53,7 +53,9 @@ class PredictSettings(AnswerSettings):
         "out": [("output", ("brat",))],
     }
 
-    predictor: Path = Field(description="Folder of a trained predictor, RUN/predictor.")
+    predictor: Path = Field(
+        description="Folder of a trained predictor, RUN/predictor, or one of the hub, OWNER/NAME@REVISION."
+    )
     text: Path = Field(
         description="File to predict for, also packed by gzip or xz; '-' reads standard input."
     )

@@ -1,0 +1,76 @@
+"""What ``evaluate`` found of the very predictor that is released, with an interval over documents."""
+
+from pathlib import Path
+from typing import Any
+
+from pipeline.core.cards.evaluation import MetricsCard
+from pipeline.core.cards.predictors import PredictorFigures
+from pipeline.core.comparison import compare_counts, documents_of
+from pipeline.core.documents import read_json
+from pipeline.core.errors import InputError
+from pipeline.core.files import sha256_of
+from pipeline.core.fingerprint import Fingerprint, Output
+from pipeline.core.parquet import read_rows
+from pipeline.release.predictors.finished import FinishedRun
+
+_EVALUATION, _METRICS = "evaluation", "metrics.json"
+
+
+def figures_of(run: FinishedRun) -> PredictorFigures | str:  # noqa: PLR0911 - a reason each
+    """The figures of a run, or why there are none.
+
+    Predictions are kept with the digest of the predictor that made them and of the instances: those of
+    another predictor, or of other instances, are not this one's.
+
+    Raises:
+        InputError: what ``evaluate`` wrote is damaged.
+    """
+    if run.corpus is None:
+        return "its corpus is not at hand"
+    folder = run.corpus / _EVALUATION
+    if not (folder / _METRICS).is_file():
+        return "nothing of its corpus was evaluated"
+    metrics = read_json(folder / _METRICS, MetricsCard, remedy="run `conjoin evaluate` again")
+    name = f"{run.card['system']}-{run.card['labelled']}-{run.card['seed']}"
+    path = folder / "predictions" / f"{name}.parquet"
+    about = _about(folder, name, path)
+    if about is None:
+        return "there are no predictions of it"
+    if about.get("model") != sha256_of(run.predictor):
+        return "what was evaluated is another predictor of this name"
+    evaluation = run.task.evaluation
+    instances = evaluation.instances(run.corpus, metrics["split"], None)
+    if (about.get("inputs") or {}).get("sentences") != evaluation.digest(instances):
+        return f"what was evaluated is not the whole of {metrics['split']} as it is now"
+    judged = evaluation.judged(instances, list(read_rows(path, evaluation.schema)))
+    documents = documents_of(evaluation.documents(instances))
+    nothing = judged.counts.copy()
+    nothing[..., 0] = 0  # as much was said, and none of it right
+    # The same draws as in the tables of `evaluate`.
+    found = compare_counts({0: judged.counts}, {0: nothing}, (0, run.card["labelled"]), documents)
+    if found is None:
+        return "there is nothing to resample"
+    return {
+        "title": evaluation.title,
+        "figure": evaluation.figure,
+        "split": metrics["split"],
+        "resampled": "instances" if documents is None else evaluation.together,
+        "overall": found.gain,
+        "low": found.low,
+        "high": found.high,
+        "figures": dict(judged.figures),
+        "instances": dict(evaluation.sizes(instances)),
+        "criteria": dict(judged.criteria),
+    }
+
+
+def _about(folder: Path, name: str, path: Path) -> dict[str, Any] | None:
+    """What predictions were made of, if they are still those that were written."""
+    try:
+        record = Output(path.parent, folder / "kept" / f"{name}.json", Fingerprint()).read()
+    except InputError:
+        return None
+    if record is None or path.name not in record.files or record.files[path.name].fault(path):
+        return None
+    about: dict[str, Any] = record.facts.get("about") or {}
+    return about
