@@ -2,8 +2,8 @@
 
 Weights are not the text they were learned from. But terms that forbid commercial use or derived works, or
 that permit nothing, may bear on them, and no program can decide that. So where a licence permits to hand
-altered text on, weights are taken to be under it as well; where it does not, or is not known, whoever releases
-them has to declare theirs.
+altered text on, weights are taken to be under it as well; where it does not, or is not known, whoever
+releases them has to declare theirs.
 """
 
 from collections import Counter
