@@ -17,6 +17,7 @@ import conjoin
 from conjoin import Predictor, fill, generate
 from pipeline.core.errors import InputError, ModelError, SettingsError
 from pipeline.core.types import Span
+from pipeline.tasks.coordination.consistent import are_consistent
 from pipeline.tasks.coordination.model import CoordinationPredictor as Model
 from pipeline.trying.fill.command import run
 from pipeline.trying.fill.settings import FillSettings
@@ -241,14 +242,19 @@ def test_predictor_gives_what_the_model_predicts(predictor: Path) -> None:
     assert found[0] == found[1]
     first, second = found[0].coordinations
     assert (first.coordinator, first.word, second.coordinator, second.word) == (3, "and", 5, "or")
-    wanted = model.predict([words, words], [3, 5])
-    for one, right in zip((first, second), wanted, strict=True):
-        assert right is not None
-        assert one.span == right.span
-        assert one.probability == pytest.approx(right.probability, rel=1e-5)
+    scored = list(model.scored([words, words], [3, 5]))
+    for one, each in zip((first, second), scored, strict=True):
+        known = {right.span: right for right in model.best(words, one.coordinator, each, 10**6)}
+        assert one.probability == pytest.approx(known[one.span].probability, rel=1e-5)
+        assert one.conjuncts == known[one.span].conjuncts
         assert one.alternatives[0] == (one.span, one.probability)
         assert len(one.alternatives) == 3
         assert (one.conjuncts[0].start, one.conjuncts[-1].end) == (one.span.start, one.span.end)
+    assert are_consistent(first.conjuncts, second.conjuncts)
+    (alone,) = Predictor.load(predictor).predict(["we saw cats and dogs"])
+    (right,) = model.predict([words[:5]], [3])
+    assert right is not None
+    assert alone.coordinations[0].span == right.span
     assert found[0].bracketed[0].count("[") == 2
     assert [[(each.coordinator, each.reason) for each in one.skipped] for one in found[2:]] == [
         [(None, "no coordinator")],

@@ -45,9 +45,14 @@ _HEADERS = {
 }
 
 
+STYLE = "page.css"
+"""The style that all pages have in common, which comes before a page's own."""
+
+
 def asset(command: str, name: str) -> str:
-    """The text of one of the files of a command's page."""
-    return (files("pipeline") / "resources" / command / name).read_text(encoding="utf-8")
+    """The text of one of the files of a command's page, or of ``STYLE``."""
+    place = files("pipeline") / "resources"
+    return (place / name if name == STYLE else place / command / name).read_text(encoding="utf-8")
 
 
 def rendered(command: str, **context: Any) -> str:
@@ -76,7 +81,8 @@ def local_app(command: str, token: str, assets: Mapping[str, str]) -> FastAPI:
         assets: of the page's own files the media types; they are served as ``/assets/NAME``.
     """
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
-    texts = {name: asset(command, name) for name in assets}
+    types = {STYLE: "text/css", **assets}
+    texts = {name: asset(command, name) for name in types}
 
     @app.middleware("http")
     async def guard(request: Request, follow: Any) -> Response:
@@ -98,7 +104,7 @@ def local_app(command: str, token: str, assets: Mapping[str, str]) -> FastAPI:
     def file(name: str) -> Response:
         if name not in texts:
             raise HTTPException(404)
-        return Response(texts[name], media_type=assets[name])
+        return Response(texts[name], media_type=types[name])
 
     return app
 

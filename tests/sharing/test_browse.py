@@ -256,7 +256,7 @@ def test_the_page_names_its_files_with_the_token(corpus: BrowsedCorpus) -> None:
     with TestClient(make_app(corpus, "a&b c"), base_url="http://127.0.0.1") as client:
         page = client.get("/", params={"token": "a&b c"}).text
         names = re.findall(r'(?:src|href)="(assets/[^"]+)"', page)
-        assert len(names) == 5
+        assert len(names) == 6
         for name in names:
             assert client.get(unescape(name)).status_code == 200
 

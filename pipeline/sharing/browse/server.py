@@ -12,7 +12,7 @@ from fastapi import FastAPI, Query
 from fastapi.responses import HTMLResponse
 from markupsafe import Markup
 
-from pipeline.core.local_page import TOKEN, asset, local_app, rendered
+from pipeline.core.local_page import STYLE, TOKEN, asset, local_app, rendered
 from pipeline.core.local_page import serve as serve_page
 from pipeline.sharing.browse.corpus import BrowsedCorpus
 from pipeline.sharing.browse.table import View
@@ -43,7 +43,7 @@ def export_page(about: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> 
         about: what ``corpus.describe`` says.
         rows: what the page shows, in order.
     """
-    style = asset(_COMMAND, "browse.css")
+    style = asset(_COMMAND, STYLE) + asset(_COMMAND, "browse.css")
     script = "\n".join(asset(_COMMAND, name) for name in ASSETS if name.endswith(".js"))
     policy = (
         "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; "

@@ -100,6 +100,7 @@ def board(tab: Any) -> dict[str, str]:
 
 def sentences(tab: Any) -> list[str]:
     """What was said, after scoring."""
+    tab.evaluate("document.querySelector('#said').replaceChildren()")  # what was said before
     press(tab, "s")
     tab.wait_for_selector("#said li")
     found: list[str] = tab.eval_on_selector_all("#said li", "all => all.map(e => e.innerText)")
