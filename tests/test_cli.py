@@ -133,9 +133,8 @@ def test_it_starts_as_a_program() -> None:
         (
             ["ingest", "treebnk", "x"],
             "ingest.reader = 'treebnk': no such reader; there are: world, genia, ptb, ptb-ext, gum, "
-            "treebank, text, corrected, pdtb, wac, world-relations, world-arguments, ecare, kuci, asked, "
-            "world-questions; "
-            "did you mean 'treebank'? A section of params.yaml needs --params",
+            "treebank, conllu, text, corrected, pdtb, wac, world-relations, world-arguments, ecare, kuci, "
+            "asked, world-questions; did you mean 'treebank'? A section of params.yaml needs --params",
         ),
         (
             ["ingest", "figure4", "x"],
