@@ -176,7 +176,7 @@ _ALL = (
         name="sentences of a corpus with coordinations that people decided on",
         source="yours: what `conjoin annotate` saved, or corrected output of predict or export (.jsonl, "
         ".conllu, brat), a file or a folder",
-        place="data/NAME/annotated.jsonl, or anywhere",
+        place="CORPUS/annotated.jsonl, or anywhere",
         licence="unknown",
         remark="each row has that of the sentence in the corpus",
         notice=SourceNotice("sentences whose coordinations whoever made the corpus annotated"),

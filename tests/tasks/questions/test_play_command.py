@@ -147,7 +147,7 @@ def test_the_page_is_served_to_who_started_it(
         assert not re.search(r"<script(?! src=\"assets/)|<style|\son\w+=|https?://", page.text)
         assert "unsafe" not in page.headers["content-security-policy"]
         names = re.findall(r'(?:src|href)="(assets/[^"]+)"', page.text)
-        assert len(names) == 3
+        assert len(names) == 4
         for name in names:
             assert client.get("/" + unescape(name)).status_code == 200
 
