@@ -23,6 +23,7 @@ from pipeline.core.documents import read_json
 from pipeline.core.parquet import read_rows
 from pipeline.core.schema import PREDICTIONS, read_sentences
 from pipeline.core.types import CRITERIA, Coordination, Span
+from pipeline.tasks.coordination.consistent import are_consistent
 from pipeline.tasks.coordination.figures import judge
 from pipeline.tasks.coordination.instances import Row, predicted
 
@@ -65,7 +66,7 @@ def _tables(corpus: Path) -> None:
     print("\n|system|inconsistent pairs|of pairs|\n|---|---:|---:|")
     for name, seeds in systems.items():
         pairs = [pair for rows in seeds for pair in _pairs(rows)]
-        print(f"|{name}|{sum(not _is_consistent(*pair) for pair in pairs):,}|{len(pairs):,}|")
+        print(f"|{name}|{sum(not are_consistent(*pair) for pair in pairs):,}|{len(pairs):,}|")
 
 
 def _verdicts(rows: Sequence[Row], documents: Mapping[str, str], least: int, most: int) -> Verdicts:
@@ -115,16 +116,6 @@ def _pairs(rows: Sequence[Row]) -> Iterator[tuple[list[Span], list[Span]]]:
             sentences[row["sentence_id"]].append(spans)
     for structures in sentences.values():
         yield from combinations(structures, 2)
-
-
-def _is_consistent(one: Sequence[Span], other: Sequence[Span]) -> bool:
-    first, second = (Span(each[0].start, each[-1].end) for each in (one, other))
-    apart = first.end <= second.start or second.end <= first.start
-    return apart or _is_within(first, other) or _is_within(second, one)
-
-
-def _is_within(extent: Span, conjuncts: Sequence[Span]) -> bool:
-    return any(each.start <= extent.start and extent.end <= each.end for each in conjuncts)
 
 
 if __name__ == "__main__":
