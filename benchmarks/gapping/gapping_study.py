@@ -16,12 +16,9 @@ again. See README.md here; ``gapping_tables.py`` prints what came of it.
 
 import argparse
 import random
-import resource
-import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -29,13 +26,14 @@ from typing import Any
 
 import torch
 from nltk.tokenize import NLTKWordTokenizer
-from stanza.models import parser as depparse
 from ufal import udpipe
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from benchmarks.depparse import Depparse, conjoin, once, read, tagged, write_plain, write_trees
 from pipeline.core.files import write_json, write_text
 from pipeline.ellipsis.orphans.command import ORPHAN, by_sentence
 from pipeline.parsing.tagging import Tagger, train_tagger
-from pipeline.text.dependencies import ABSENT, DependencyTree, TreebankWord, read_trees
+from pipeline.text.dependencies import DependencyTree
 from pipeline.text.lines import open_lines
 from pipeline.text.segmentation import learn_punkt
 
@@ -52,14 +50,6 @@ ENOUGH = 0.9
 """Of the sentences wanted; with fewer a draw would be another size's."""
 
 CONTROLS = ("random-sentences", "random-tokens")
-
-SETTINGS_OF_A = (
-    "--lang en --shorthand en_ewt --cpu --no_checkpoint --no_pretrain --no_char --no_xpos --no_ufeats "
-    "--word_emb_dim 100 --hidden_dim 128 --num_layers 2 --deep_biaff_hidden_dim 64 "
-    "--deep_biaff_output_dim 50 --dropout 0.2 --word_dropout 0.15 --optim adam --lr 0.003 --batch_size 1000"
-)
-"""A small parser that learns quickly, chosen on EWT's dev part: no pretrained vectors can be had here, and a
-layer of characters would double its time."""
 
 TAGGER_OF_B = (
     "models=1;templates_1=tagger;iterations=2;use_xpostag=0;use_feats=0;use_lemma=0;"
@@ -326,43 +316,12 @@ class ParserA:
         once(path, lambda out: train_tagger(out, map(_tagged, read(self._trees)), self._seed))
         return Tagger(path)
 
-    @cached_property
-    def _model(self) -> Path:
-        path = self._folder / "parser-a.pt"
-
-        def train(out: Path) -> None:
-            depparse.main([
-                "--mode", "train", *SETTINGS_OF_A.split(), "--seed", str(self._seed),
-                "--train_file", str(self._trees), "--eval_file", str(self._first(50)),
-                # No choice by dev: the last weights are kept.
-                "--max_steps", str(self._updates), "--eval_interval", str(2 * self._updates),
-                "--save_dir", str(out.parent), "--save_name", out.name,
-            ])  # fmt: skip
-
-        once(path, train)
-        return path
-
-    def _first(self, count: int) -> Path:
-        path = self._folder / "first.conllu"
-        write_plain(read(self._trees)[:count], path)
-        return path
-
     def parse(self, sentences: Iterable[Sequence[str]]) -> Iterator[DependencyTree]:
         """Trees of sentences, in their order."""
-        every = list(sentences)
-        for start in range(0, len(every), 10_000):
-            yield from self._parsed(every[start : start + 10_000])
-
-    def _parsed(self, sentences: Sequence[Sequence[str]]) -> list[DependencyTree]:
-        with tempfile.TemporaryDirectory() as place:
-            asked, answered = Path(place, "asked.conllu"), Path(place, "answered.conllu")
-            write_plain((_untied(s, self._tagger.tag(s)) for s in sentences), asked)
-            depparse.main([
-                "--mode", "predict", *SETTINGS_OF_A.split(), "--no_gold_labels", "--eval_file", str(asked),
-                "--output_file", str(answered), "--save_dir", str(self._model.parent),
-                "--save_name", self._model.name,
-            ])  # fmt: skip
-            return read(answered)
+        parser = Depparse(
+            self._folder / "parser-a.pt", self._trees, self._seed, self._updates, "en_ewt"
+        )
+        return parser.parse([tagged(words, self._tagger.tag(words)) for words in sentences])
 
 
 class ParserB:
@@ -421,78 +380,6 @@ def _tagged(tree: DependencyTree) -> tuple[list[str], list[str]]:
 
 def _arcs(tree: DependencyTree) -> list[tuple[int, str]]:
     return [(word.head, word.relation) for word in tree.words]
-
-
-def _untied(words: Sequence[str], tags: Sequence[str]) -> DependencyTree:
-    """Words with their tags, and a tree that nobody looks at."""
-    return DependencyTree(tuple(
-        TreebankWord(n, form, ABSENT, tag, ABSENT, ABSENT, n - 1, "dep" if n > 1 else "root", ABSENT, ABSENT)
-        for n, (form, tag) in enumerate(zip(words, tags, strict=True), 1)
-    ))  # fmt: skip
-
-
-def read(path: Path) -> list[DependencyTree]:
-    """The trees of a file."""
-    with open_lines(path) as lines:
-        return list(read_trees(lines))
-
-
-def write_plain(trees: Iterable[DependencyTree], out: Path) -> None:
-    """Write words, tags and basic trees, and nothing else.
-
-    The word in lower case stands as lemma: A reads lemmas, and nothing here makes them.
-    """
-    bare = (
-        replace(tree, tokens=(), empty=(), comments=(), words=tuple(
-            replace(w, lemma=w.form.lower(), xpos=ABSENT, feats=ABSENT, deps=ABSENT, misc=ABSENT)
-            for w in tree.words
-        ))
-        for tree in trees
-    )  # fmt: skip
-    write_trees(bare, out)
-
-
-def write_trees(
-    trees: Iterable[DependencyTree],
-    out: Path,
-    keep: Callable[[DependencyTree], bool] = lambda _: True,
-) -> None:
-    """Write those that are to be kept."""
-    with out.open("w", encoding="utf-8") as file:
-        for tree in trees:
-            if keep(tree):
-                file.write("\n".join(tree.rows) + "\n\n")
-
-
-def once(path: Path, make: Callable[[Path], object]) -> None:
-    """Make a file, unless it is there, and write down what processor time that took."""
-    if path.exists():
-        return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # Files are made one within the other: what the inner ones took is not the outer one's.
-    before, inner = cpu_s(), sum(_SPENT.values())
-    make(path.with_name(f"~{path.name}"))
-    path.with_name(f"~{path.name}").rename(path)
-    _SPENT[path] = cpu_s() - before - (sum(_SPENT.values()) - inner)
-    write_json(path.with_name(f"{path.name}.cpu.json"), {"cpu_s": round(_SPENT[path], 1)})
-    print(f"{path}: {_SPENT[path]:.0f} CPU s", flush=True)
-
-
-_SPENT: dict[Path, float] = {}
-
-
-def cpu_s() -> float:
-    """Processor time of this process and of those that it started."""
-    spent = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(each.ru_utime + each.ru_stime for each in spent)
-
-
-def conjoin(*command: object, may_fail: bool = False) -> None:
-    """Call one of conjoin's commands."""
-    line = [sys.executable, "-m", "pipeline", *map(str, command)]
-    print("+ conjoin", *line[3:], flush=True)
-    if subprocess.run(line, check=False).returncode and not may_fail:  # noqa: S603 - our own command
-        raise SystemExit("that command failed")
 
 
 def _options() -> argparse.Namespace:

@@ -1,0 +1,207 @@
+"""Do coordinations that conjoin makes help a dependency parser that has learned from few trees?
+
+The parser is stanza's ``depparse``, small, trained here from nothing. L is drawn from a treebank's training
+part, U is the rest of it without its annotation. What a row learns from, beside L:
+
+- ``alone``: nothing;
+- ``own``: candidates whose sources and fills are L's;
+- ``unranked``: candidates of U and L, as the parser ``alone`` reads U; their fills are constituents of both;
+- ``harvested``: sentences of U in which that parser finds a coordination, as it reads them;
+- ``parsed``: sentences of U in which it finds none (is it the coordinations, or more text?);
+- ``gold``: the treebank's trees of the sentences of ``harvested``, which people annotated.
+
+So all rows but ``gold`` have the annotation of L alone. A file that is there is not made again. See README.md
+here; ``coordinated_tables.py`` prints what came of it.
+"""
+
+import argparse
+import random
+import sys
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+import torch
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from benchmarks.depparse import Depparse, conjoin, once, read, write_plain, write_trees
+from pipeline.core.files import write_json
+from pipeline.text.dependencies import DependencyTree
+from pipeline.text.dependency_phrases import phrases_of
+
+ALONE, GOLD = "alone", "gold"
+MADE = ("own", "unranked")
+READ = ("harvested", "parsed")
+ROWS = (ALONE, *MADE, *READ, GOLD)
+
+COUNTED = (
+    "words", "uas", "las", "content", "content_found", "content_right",
+    "conj", "conj_found", "conj_right", "cc", "cc_found", "cc_right",
+)  # fmt: skip
+"""What is counted in each sentence: words, right heads, right heads and relations; content words (CLAS),
+conjuncts and coordinators of gold and of the parser, and those that are right."""
+
+FUNCTIONAL = frozenset({"aux", "case", "cc", "clf", "cop", "det", "mark", "punct"})
+"""Relations of words that are no content words, as ``udtools.udeval`` has them."""
+
+LEAST_WORDS = 5
+"""Of a source sentence: L has few."""
+
+
+class Study:
+    """One size of L of one treebank; everything lies below ``work``."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self._options = options
+        name = f"{options.treebank.name}-{options.size}" + "-tags" * options.tags
+        self._work: Path = options.work / name
+        train, dev, test = (
+            sorted(options.treebank.glob(f"*-ud-{part}.conllu*"))[0]
+            for part in ("train", "dev", "test")
+        )
+        self._language = train.name.partition("-")[0]
+        self._train = read(train)
+        self._measured_on = read(dev if options.split == "dev" else test)
+
+    def run(self, seed: int) -> None:
+        """The rows of a draw."""
+        for row in self._options.rows:
+            learned = self._learned(row, seed)
+            updates = self._options.alone if row == ALONE else self._options.updates
+
+            def measure(
+                out: Path, row: str = row, learned: Path = learned, updates: int = updates
+            ) -> None:
+                found = self._parser(row, seed).parse(self._measured_on)
+                counts = [counted(*pair) for pair in zip(self._measured_on, found, strict=True)]
+                others = 0 if row == ALONE else len(read(self._others(row, seed)))
+                words = sum(len(tree.words) for tree in read(learned))
+                write_json(out, {"seed": seed, "updates": updates, "others": others, "words": words,
+                                 "copies": self._options.copies, "counts": counts})  # fmt: skip
+
+            once(learned.parent / f"{self._options.split}-{updates}.json", measure)
+
+    def _parser(self, row: str, seed: int) -> Depparse:
+        learned = self._learned(row, seed)
+        updates = self._options.alone if row == ALONE else self._options.updates
+        path = learned.parent / f"parser-{updates}.pt"
+        return Depparse(path, learned, seed, updates, self._language, tags=self._options.tags)
+
+    def _learned(self, row: str, seed: int) -> Path:
+        """What a row learns from: L, as often as is wanted, and the other sentences."""
+        own = self._draw(seed)[0]
+        if row == ALONE:
+            path = self._place(seed) / ALONE / "train.conllu"
+            once(path, lambda out: write_plain(own, out))
+            return path
+        name = f"{row}-{self._options.times}-{self._options.copies}"
+        path = self._place(seed) / name / "train.conllu"
+        others = self._others(row, seed)
+        copies = self._options.copies
+        once(path, lambda out: write_plain([*own * copies, *read(others)], out))
+        return path
+
+    def _others(self, row: str, seed: int) -> Path:
+        """The sentences that a row learns from beside L."""
+        path = self._place(seed) / f"{row}-{self._options.times}.conllu"
+        once(path, lambda out: write_trees(self._drawn(row, seed), out))
+        return path
+
+    def _drawn(self, row: str, seed: int) -> list[DependencyTree]:
+        """As many as are wanted, or all that there are."""
+        if row in MADE:
+            every = read(self._exported(row, seed))
+        else:
+            parsed, gold = read(self._parsed(seed)), self._draw(seed)[1]
+            joined = [bool(phrases_of(tree).coordinations) for tree in parsed]
+            trees = gold if row == GOLD else parsed
+            wanted = row != "parsed"
+            every = [tree for tree, has in zip(trees, joined, strict=True) if has == wanted]
+        # The same sentences for `harvested` and `gold`.
+        random.Random(f"others/{seed}").shuffle(every)
+        return every[: self._options.times * self._options.size]
+
+    def _parsed(self, seed: int) -> Path:
+        """U as the parser of L reads it."""
+        path = self._place(seed) / "parsed.conllu"
+        once(path, lambda out: write_trees(
+            self._parser(ALONE, seed).parse(self._draw(seed)[1]), out))  # fmt: skip
+        return path
+
+    def _exported(self, row: str, seed: int) -> Path:
+        """Candidates with their trees."""
+        corpus = self._place(seed) / f"corpus-{row}"
+        exported = corpus / "candidates.conllu"
+        if exported.exists():
+            return exported
+        treebank = self._place(seed) / "treebank" / f"{self._language}-ud-train.conllu"
+        once(treebank, lambda out: write_trees(self._draw(seed)[0], out))
+        # Draws must be named, and are not used: all of L is L.
+        unlabelled = ("--unlabelled", self._parsed(seed)) if row == "unranked" else ()
+        conjoin("ingest", "conllu", treebank.parent, "--out", corpus, *unlabelled)
+        conjoin("preparse", corpus, "--parser", "treebank", "--min-words", LEAST_WORDS)
+        conjoin(
+            "generate", corpus, "--fills", "attested", "--pool", 1, "--lm", "bert",
+            "--model", self._options.tokenizer, "--references", self._options.references,
+            "--seed", seed, "--out", corpus / "candidates",
+        )  # fmt: skip
+        conjoin("export", corpus / "candidates", "--format", "conllu", "--out", exported)
+        return exported
+
+    @cache  # noqa: B019 - a study lives as long as its process
+    def _draw(self, seed: int) -> tuple[list[DependencyTree], list[DependencyTree]]:
+        """L, and U with what people annotated of it."""
+        size = self._options.size
+        order = list(range(len(self._train)))
+        random.Random(f"{seed}/{size}").shuffle(order)
+        rest = order[size : size + self._options.most]
+        return [self._train[n] for n in sorted(order[:size])], [self._train[n] for n in rest]
+
+    def _place(self, seed: int) -> Path:
+        return self._work / f"seed-{seed}"
+
+
+def counted(gold: DependencyTree, found: DependencyTree) -> list[int]:
+    """What ``COUNTED`` names."""
+    pairs = list(zip(gold.words, found.words, strict=True))
+    heads = [one.head == two.head for one, two in pairs]
+    right = [
+        same and one.relation == two.relation for same, (one, two) in zip(heads, pairs, strict=True)
+    ]
+    counts = [len(pairs), sum(heads), sum(right)]
+    content = {word.relation for pair in pairs for word in pair} - FUNCTIONAL
+    for relations in (content, {"conj"}, {"cc"}):
+        own = [one.relation in relations for one, _ in pairs]
+        counts += [
+            sum(own),
+            sum(two.relation in relations for _, two in pairs),
+            sum(ok for ok, is_one in zip(right, own, strict=True) if is_one),
+        ]
+    return counts
+
+
+def _options(line: Sequence[str] | None = None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--treebank", type=Path, required=True, help="folder with *-ud-*.conllu*")
+    parser.add_argument("--size", type=int, default=250, help="sentences of L")
+    parser.add_argument("--seeds", type=int, nargs="+", required=True)
+    parser.add_argument("--rows", nargs="+", default=ROWS, choices=ROWS)
+    parser.add_argument("--work", type=Path, default=Path("data/coordinated-study"))
+    parser.add_argument("--tokenizer", type=Path, default=Path("data/models/minilm"))
+    parser.add_argument("--most", type=int, default=4000, help="sentences of U")
+    parser.add_argument("--references", type=int, default=4, help="of a source sentence, at most")
+    parser.add_argument("--times", type=int, default=2, help="other sentences, times those of L")
+    parser.add_argument("--copies", type=int, default=2, help="of L beside them")
+    parser.add_argument("--updates", type=int, default=400)
+    parser.add_argument("--alone", type=int, default=400, help="updates of L alone")
+    parser.add_argument("--tags", action="store_true", help="the parser reads UPOS")
+    parser.add_argument("--split", choices=("dev", "test"), default="test", help="dev: for choices")
+    return parser.parse_args(line)
+
+
+if __name__ == "__main__":
+    given = _options()
+    torch.set_num_threads(1)
+    study = Study(given)
+    for one in given.seeds:
+        study.run(one)
