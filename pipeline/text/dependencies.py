@@ -7,8 +7,9 @@ is text until somebody asks for it, since many files have one that does not fit.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from io import BytesIO
 
 from pipeline.core.errors import InputError
 from pipeline.core.words import is_without_control
@@ -172,6 +173,29 @@ class DependencyTree:
                 lines.append("\t".join((f"{token.first}-{token.last}", *token.columns)))
             lines += [word.line, *nodes(word.number)]
         return lines
+
+
+def rows_of(tree: DependencyTree) -> str:
+    """The lines of a sentence as one text, without comments and without the blank line that ends it."""
+    return "\n".join(row for row in tree.rows if not row.startswith("#"))
+
+
+def tree_in(rows: str, name: str) -> DependencyTree:
+    """The tree of a sentence by its lines of CoNLL-U.
+
+    Args:
+        rows: as of ``rows_of``.
+        name: what the sentence is called, which messages say.
+
+    Raises:
+        InputError: they are not those of one sentence with a tree.
+    """
+    lines = NumberedLines(name, BytesIO(rows.encode()), BytesIO())
+    found = list(read_trees(lines))
+    if len(found) != 1:
+        what = f"{len(found)} sentences where one is due"
+        raise InputError(what, path=name, remedy="run `conjoin ingest` again")
+    return replace(found[0], name=name)
 
 
 def why_unwritten(tree: DependencyTree) -> str:
