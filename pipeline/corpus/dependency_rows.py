@@ -1,8 +1,10 @@
 """The dependency trees of a corpus by sentence, looked up when wanted; and whose they are."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+
+import pyarrow as pa
 
 from pipeline.core.corpus_folder import DEPENDENCIES_FILE
 from pipeline.core.parquet import read_batches
@@ -25,10 +27,30 @@ def parsed_ids(corpus: Path) -> frozenset[str]:
         InputError: the file is damaged, or not of this form.
     """
     found: set[str] = set()
-    for batch in read_batches(corpus / DEPENDENCIES_FILE, DEPENDENCIES.remove(1), 65_536):
+    columns = _columns("sentence_id", "parsed")
+    for batch in read_batches(corpus / DEPENDENCIES_FILE, columns, 65_536):
         own = batch.filter(batch.column("parsed"))
         found.update(own.column("sentence_id").to_pylist())
     return frozenset(found)
+
+
+def _columns(*names: str) -> pa.Schema:
+    return pa.schema([DEPENDENCIES.field(name) for name in names])
+
+
+def linking_rows(corpus: Path) -> Iterator[str]:
+    """The lines of the sentences that people annotated; where they did none, of all.
+
+    Raises:
+        InputError: the file is damaged, or not of this form.
+    """
+    path = corpus / DEPENDENCIES_FILE
+    parsed = _columns("parsed")
+    gold = any(False in b.column("parsed").to_pylist() for b in read_batches(path, parsed, 65_536))
+    for batch in read_batches(path, _columns("rows", "parsed"), 4096):
+        for row in batch.to_pylist():
+            if not (gold and row["parsed"]):
+                yield row["rows"]
 
 
 class DependencyRows(ExitStack):
