@@ -34,6 +34,9 @@ RELATIONS_FILE = "relations.parquet"
 ARGUMENTS_FILE = "arguments.parquet"
 """Where ``ingest`` writes predicates with their arguments, beside the sentences."""
 
+DEPENDENCIES_FILE = "dependencies.parquet"
+"""The dependency trees of a corpus that was read from CoNLL-U, beside the sentences."""
+
 QUESTIONS_FILE = "questions.parquet"
 """The questions with choices of a corpus of questions."""
 
@@ -165,8 +168,8 @@ def is_corpus(folder: Path) -> bool:
 def inputs_in(corpus: Path) -> list[Path]:
     """What stages read of a corpus folder, and what no other output may replace, contain or lie inside."""
     names = (
-        SENTENCES_FILE, RELATIONS_FILE, QUESTIONS_FILE, TEXT_FILE, INGEST_RECORD, DRAWS_FOLDER, TREES_FOLDER,
-        COORDINATED_FOLDER, PARSERS_FOLDER, "models",
+        SENTENCES_FILE, DEPENDENCIES_FILE, RELATIONS_FILE, QUESTIONS_FILE, TEXT_FILE, INGEST_RECORD,
+        DRAWS_FOLDER, TREES_FOLDER, COORDINATED_FOLDER, PARSERS_FOLDER, "models",
     )  # fmt: skip
     return [parser_folder(corpus), *(corpus / name for name in names)]
 
@@ -330,7 +333,11 @@ def find_trees(folder: Path, sentences: Path) -> TreeRows:
                 path=path,
                 remedy="run `conjoin preparse` again",
             )
-    if manifest["inputs"]["sentences"] != sha256_of(sentences):
+    inputs, dependencies = manifest["inputs"], sentences.with_name(DEPENDENCIES_FILE)
+    own = inputs.get("dependencies")
+    if inputs["sentences"] != sha256_of(sentences) or (
+        own is not None and not (dependencies.is_file() and own == sha256_of(dependencies))
+    ):
         raise InputError(
             "trees of other sentences than the corpus has now",
             path=folder,

@@ -76,6 +76,9 @@ SENTENCES = _nullable(
     "tree",
 )
 
+DEPENDENCIES = _schema(sentence_id=_TEXT, rows=_TEXT, parsed=pa.bool_())
+"""Lines of CoNLL-U, without comments; ``parsed``: a parser's of unlabelled text, else people's."""
+
 TREES = _schema(sentence_id=_TEXT, words=_WORDS, parser=_TEXT, tree=_TEXT, license=_TEXT)
 
 UNPARSED = _schema(sentence_id=_TEXT, reason=_TEXT)
@@ -158,8 +161,8 @@ def _plain(value: Any) -> Any:
 
 
 def sentence_row(sentence: Sentence) -> dict[str, Any]:
-    """A row of ``SENTENCES``, whose columns are the fields of ``Sentence``."""
-    return dict(_plain(sentence))
+    """A row of ``SENTENCES``, whose columns are the fields of ``Sentence``; a reader's own has more."""
+    return {each.name: _plain(getattr(sentence, each.name)) for each in fields(Sentence)}
 
 
 def read_sentences(

@@ -1,7 +1,7 @@
 """From documents that a reader has read to sentences: names, splits and licences, alike for every reader."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 from pipeline.core.tally import Tally
@@ -12,14 +12,31 @@ from pipeline.ingest.splitting import Splitter
 
 
 @dataclass(frozen=True, slots=True)
+class UniversalSentence(Sentence):
+    """A sentence with its dependency tree.
+
+    Attributes:
+        rows: its lines of CoNLL-U, without comments.
+        parsed: whether the tree is a parser's, of which ``tags``, ``tree`` and ``coordinations`` say nothing.
+    """
+
+    rows: str
+    parsed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class ReadSentence:
-    """What a reader keeps of a sentence; ``number`` tells it from the others of its document."""
+    """What a reader keeps of a sentence; ``number`` tells it from the others of its document.
+
+    ``rows`` are its lines of CoNLL-U, where it has some.
+    """
 
     number: int | str
     words: tuple[str, ...]
     tags: tuple[str, ...] | None
     tree: str | None
     coordinations: tuple[Coordination, ...]
+    rows: str | None = None
 
 
 def sentences_of_documents(
@@ -63,7 +80,7 @@ def sentences_of_documents(
                 outside += 1
                 continue
             tally.keep()
-            yield Sentence(
+            made = Sentence(
                 sentence_id=f"{name}/{document.name}/{sentence.number}",
                 doc_id=document.name,
                 split=split,
@@ -73,5 +90,12 @@ def sentences_of_documents(
                 coordinations=sentence.coordinations,
                 license=owed[document.name],
             )
+            yield made if sentence.rows is None else with_rows(made, sentence.rows)
         if outside:  # once, so that the places are three documents
             tally.refuse("tree of a document in no split", outside, place=document.path)
+
+
+def with_rows(sentence: Sentence, rows: str, *, parsed: bool = False) -> UniversalSentence:
+    """A sentence with its dependency tree."""
+    known = {each.name: getattr(sentence, each.name) for each in fields(Sentence)}
+    return UniversalSentence(**known, rows=rows, parsed=parsed)

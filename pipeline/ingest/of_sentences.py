@@ -8,9 +8,9 @@ from pathlib import Path
 
 from pipeline.core.cards.ingest import IngestCard
 from pipeline.core.console import say, table
-from pipeline.core.corpus_folder import SENTENCES_FILE
+from pipeline.core.corpus_folder import DEPENDENCIES_FILE, SENTENCES_FILE
 from pipeline.core.errors import InputError
-from pipeline.core.schema import SENTENCES, sentence_row
+from pipeline.core.schema import DEPENDENCIES, SENTENCES, sentence_row
 from pipeline.core.tally import Tally
 from pipeline.core.types import (
     REFERENCE_LABELS,
@@ -23,6 +23,7 @@ from pipeline.core.types import (
     is_undecided_seed,
     is_unlabelled_seed,
 )
+from pipeline.ingest.document_sentences import UniversalSentence
 from pipeline.ingest.draws import drawable
 from pipeline.ingest.readers import READERS, more_text, unlabelled
 from pipeline.ingest.reading import (
@@ -61,13 +62,17 @@ def read_sentences(settings: IngestSettings, tally: Tally) -> ReadRows:
     if settings.unlabelled:
         document["unlabelled"] = of_text.to_dict()
 
+    files = [ReadFile(SENTENCES_FILE, SENTENCES, lambda: map(sentence_row, sentences))]
+    if any(isinstance(each, UniversalSentence) for each in sentences):
+        files.append(ReadFile(DEPENDENCIES_FILE, DEPENDENCIES, lambda: _dependencies(sentences)))
+
     def show() -> None:
         _show(settings, counts, {"read": tally, "read of --unlabelled": of_text})
 
     return ReadRows(
         called="sentence",
         count=len(sentences),
-        files=[ReadFile(SENTENCES_FILE, SENTENCES, lambda: map(sentence_row, sentences))],
+        files=files,
         lines=lambda: _lines(settings, sentences),
         drawable=drawable(sentences),
         drawn_of="sentences with coordination",
@@ -76,6 +81,13 @@ def read_sentences(settings: IngestSettings, tally: Tally) -> ReadRows:
         show=show,
         twice=twice,
     )
+
+
+def _dependencies(sentences: Sequence[Sentence]) -> Iterator[dict[str, str | bool]]:
+    """The rows of the sentences with a dependency tree, in their order."""
+    for each in sentences:
+        if isinstance(each, UniversalSentence):
+            yield {"sentence_id": each.sentence_id, "rows": each.rows, "parsed": each.parsed}
 
 
 def _lines(settings: IngestSettings, sentences: Sequence[Sentence]) -> Iterator[str]:

@@ -122,7 +122,7 @@ class IngestSettings(Settings):
     unlabelled: list[Path] = Field(
         [],
         description=f"{_TREEBANKS}: raw text as of reader text (files or folders; see --segment), whose "
-        "sentences join the training split without trees, as U.",
+        "sentences join the training split without trees, as U; conllu: or CoNLL-U that a parser wrote.",
     )
     unlabelled_license: str = Field(
         "unknown",

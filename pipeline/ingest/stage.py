@@ -9,6 +9,7 @@ from pipeline.core.console import say
 from pipeline.core.corpora import ARGUMENTS, COORDINATION, CORPORA, QUESTIONS, RELATIONS
 from pipeline.core.corpus_folder import (
     ARGUMENTS_FILE,
+    DEPENDENCIES_FILE,
     DRAWS_FOLDER,
     INGEST_RECORD,
     QUESTIONS_FILE,
@@ -42,7 +43,9 @@ _READ = {
     ARGUMENTS: read_predicates,
     QUESTIONS: read_questions,
 }
-_DATA_FILES = {SENTENCES_FILE, RELATIONS_FILE, ARGUMENTS_FILE, QUESTIONS_FILE}
+_DATA_FILES = {
+    SENTENCES_FILE, DEPENDENCIES_FILE, RELATIONS_FILE, ARGUMENTS_FILE, QUESTIONS_FILE,
+}  # fmt: skip
 
 
 def run(settings: IngestSettings) -> None:

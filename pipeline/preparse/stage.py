@@ -1,13 +1,13 @@
 """Stage ``preparse``: constituency trees of the unlabelled sentences U (§3.3 of the paper)."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
 from pipeline.core import console
-from pipeline.core.annotation import Annotation, as_json, joined
+from pipeline.core.annotation import Annotation, Part, as_json, joined
 from pipeline.core.cards.parser import ParserCard, ParserTraining
 from pipeline.core.cards.trees import CoordinatedTally, PreparseCard, TreesManifest
 from pipeline.core.claims import Claim, Listed, appearing
@@ -36,6 +36,7 @@ from pipeline.parsing.making import made_by_one
 from pipeline.parsing.parser import Parser, tags_to_write
 from pipeline.preparse.corpus_parser import ensure_parser
 from pipeline.preparse.learned import show_learned
+from pipeline.preparse.parsed_text import ParsedText, parsed_text
 from pipeline.preparse.plan import ParsePlan, coordinated_plan, unlabelled_plan
 from pipeline.preparse.settings import PreparseSettings
 from pipeline.text.trees import one_line, tree_of_words
@@ -78,9 +79,10 @@ def run(settings: PreparseSettings) -> None:
         launch.launch(settings.command_line(), settings.processes, out, gpus=gpus, claim=claims[0])
 
     @cache
-    def parser() -> Parser | None:
-        folder = parser_folder(settings.corpus, settings.named)
-        return None if card["source"] == TREEBANK else corpus_parser(folder)
+    def parser() -> Parser | ParsedText | None:
+        if card["source"] == TREEBANK:
+            return parsed_text(settings.corpus)
+        return corpus_parser(parser_folder(settings.corpus, settings.named))
 
     # The lock on the trees stands for the coordinated sentences as well: nothing else writes them.
     with launch.working(out, settings.threads, claims[0]) as worker:
@@ -136,7 +138,7 @@ def _parse(
     worker: launch.Worker,
     *,
     store: Store,
-    parser: Callable[[], Parser | None],
+    parser: Callable[[], Parser | ParsedText | None],
 ) -> tuple[Tally, RunReport] | None:
     """Make the units of one plan; returns what came of them to worker 0.
 
@@ -217,16 +219,16 @@ def _annotation(
 
 
 def _gold(settings: PreparseSettings, plans: Sequence[ParsePlan]) -> Annotation:
-    """The record of the treebank's own trees of the sentences of some plans."""
+    """The record of the trees that came with the sentences of some plans."""
     source = settings.corpus / SENTENCES_FILE
-    return joined(
-        part
-        for plan in plans
-        for part in gold_part(
-            settings.corpus,
-            [s for rows in plan.rows for s in read_sentences(source, plan.wanted, rows)],
-        )
-    )
+    text = parsed_text(settings.corpus)
+    parts: list[Part] = []
+    for plan in plans:
+        own = [s for rows in plan.rows for s in read_sentences(source, plan.wanted, rows)]
+        parts += gold_part(settings.corpus, own)
+        if text is not None:
+            parts += text.annotation(own)
+    return joined(parts)
 
 
 def _fingerprint(settings: PreparseSettings, card: ParserCard, plan: ParsePlan) -> Fingerprint:
@@ -236,10 +238,15 @@ def _fingerprint(settings: PreparseSettings, card: ParserCard, plan: ParsePlan) 
     # Only trees that it wrote tags into depend on it: those of gold tags, or of a treebank, stay current.
     if tagger := tagger_sum(parser_folder(settings.corpus, settings.named)):
         inputs["tagger"] = tagger
+    model = parser_identity(card)
+    # As above: where no text came parsed, trees stay current.
+    if card["source"] == TREEBANK and (text := parsed_text(settings.corpus)):
+        inputs["dependencies"] = text.sha256
+        model["name"] = text.beside_treebank
     return Fingerprint(
         settings=settings.model_dump(mode="json", include=fields),
         inputs=inputs,
-        model=parser_identity(card),
+        model=model,
         algorithm=ALGORITHM,
         versions=versions_of("pyarrow", "stanza", "torch"),
         machine={"device": launch.describe(best_device())},
@@ -260,8 +267,9 @@ def _finish(
     if len(tallies) > 1:
         coordinated = {"asked": settings.coordinated, **tallies[1].to_dict()}
     annotation = _annotation(settings, card, plans)
+    text = parsed_text(settings.corpus) if card["source"] == TREEBANK else None
     report: PreparseCard = {
-        "parser": parser_identity(card)["name"],
+        "parser": text.beside_treebank if text else parser_identity(card)["name"],
         "unlabelled": tallies[0].to_dict(),
         "left_out": dict(left_out),  # no seeds, so no tree was tried
         # `parser` made these trees too: with `treebank` they are gold, boundaries and all.
@@ -294,7 +302,7 @@ def _show_training(training: ParserTraining) -> None:
 
 def parse_unit(
     sentences: Sequence[Sentence],
-    parser: Parser | None,
+    parser: Parser | ParsedText | None,
     batch_size: int,
     on_batch: OnBatch = lambda *_: None,
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -302,7 +310,7 @@ def parse_unit(
 
     Args:
         sentences: the unit's.
-        parser: None takes the treebank's own trees.
+        parser: None takes the treebank's own trees; a ``ParsedText`` those, and its own where there are none.
         batch_size: sentences per call of the parser.
         on_batch: called with the progress.
     """
@@ -320,23 +328,28 @@ def parse_unit(
             unparsed.append(row | {"reason": reason or "no tree found"})
         else:
             made = {"words": list(sentence.words), "tree": tree, "license": sentence.license}
-            parsed.append(row | made | {"parser": parser.name if parser else TREEBANK})
+            gold = not isinstance(parser, Parser) and sentence.tree is not None
+            name = parser.name if parser is not None and not gold else TREEBANK
+            parsed.append(row | made | {"parser": name})
     return parsed, unparsed
 
 
 def _trees(
-    sentences: Sequence[Sentence], parser: Parser | None, batch_size: int, on_batch: OnBatch
+    sentences: Sequence[Sentence],
+    parser: Parser | ParsedText | None,
+    batch_size: int,
+    on_batch: OnBatch,
 ) -> list[tuple[str | None, str | None]]:
     """Bracketing of each sentence, or the reason for none."""
-    if parser is None:
+    if not isinstance(parser, Parser):
         on_batch(len(sentences), sum(len(s.words) for s in sentences))
-        return [_treebank_tree(sentence) for sentence in sentences]
+        of_text = parser.bracketings(sentences) if parser else {}
+        return [_treebank_tree(sentence, of_text) for sentence in sentences]
     words, tags = [s.words for s in sentences], tags_to_write(parser, sentences)
     outcomes = parser.outcomes(words, tags, at_once=batch_size, on_batch=on_batch)
     return [(one_line(o.tree) if o.tree is not None else None, o.reason) for o in outcomes]
 
 
-def _treebank_tree(sentence: Sentence) -> tuple[str | None, str | None]:
-    if sentence.tree is None:
-        return None, "no tree in the treebank"
-    return sentence.tree, None
+def _treebank_tree(sentence: Sentence, of_text: Mapping[str, str]) -> tuple[str | None, str | None]:
+    tree = sentence.tree or of_text.get(sentence.sentence_id)
+    return tree, None if tree else "no tree in the treebank"

@@ -6,9 +6,11 @@ one head in the sentence, one word has none, and no word is above itself. The en
 is text until somebody asks for it, since many files have one that does not fit.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from io import BytesIO
 
 from pipeline.core.errors import InputError
 from pipeline.core.words import is_without_control
@@ -174,6 +176,29 @@ class DependencyTree:
         return lines
 
 
+def rows_of(tree: DependencyTree) -> str:
+    """The lines of a sentence as one text, without comments and without the blank line that ends it."""
+    return "\n".join(row for row in tree.rows if not row.startswith("#"))
+
+
+def tree_in(rows: str, name: str) -> DependencyTree:
+    """The tree of a sentence by its lines of CoNLL-U.
+
+    Args:
+        rows: as of ``rows_of``.
+        name: what the sentence is called, which messages say.
+
+    Raises:
+        InputError: they are not those of one sentence with a tree.
+    """
+    lines = NumberedLines(name, BytesIO(rows.encode()), BytesIO())
+    found = list(read_trees(lines))
+    if len(found) != 1:
+        what = f"{len(found)} sentences where one is due"
+        raise InputError(what, path=name, remedy="run `conjoin ingest` again")
+    return replace(found[0], name=name)
+
+
 def why_unwritten(tree: DependencyTree) -> str:
     """Why nothing is written of a sentence, whatever is asked for; empty if it may be."""
     if is_withheld(tree.forms):
@@ -186,6 +211,34 @@ def why_unwritten(tree: DependencyTree) -> str:
 def glued(misc: str) -> bool:
     """Whether no space follows, by a MISC column."""
     return "SpaceAfter=No" in misc.split("|")
+
+
+def with_space(misc: str, together: bool) -> str:
+    """A MISC column that says whether a space follows."""
+    parts = [each for each in misc.split("|") if each not in (ABSENT, "SpaceAfter=No")]
+    return "|".join(sorted([*parts, *["SpaceAfter=No"] * together], key=str.lower)) or ABSENT
+
+
+_OTHERS = re.compile(r"Cxn|Check|Entity|Bridge|SplitAnte|Coref|Promoted|SpacesAfter|SpacesBefore")
+"""Attributes of MISC that speak of other words, or of the text between them."""
+
+
+def misc_of(misc: str, numbers: Mapping[Node, Node]) -> str:
+    """A MISC column in a sentence that was made of others, where words have other numbers and neighbours.
+
+    Args:
+        misc: as it was.
+        numbers: of the nodes that are there, as they are now.
+    """
+    kept = []
+    for part in misc.split("|"):
+        name, _, value = part.partition("=")
+        if name == "CopyOf" and is_number(value):
+            if (int(value), 0) in numbers:
+                kept.append(f"CopyOf={numbers[int(value), 0][0]}")
+        elif not _OTHERS.match(name):
+            kept.append(part)
+    return "|".join(kept) or ABSENT
 
 
 def shown(node: Node) -> str:

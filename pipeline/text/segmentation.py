@@ -1,7 +1,7 @@
 """Where a source's text files are, and what cuts running text into sentences."""
 
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from nltk.tokenize.punkt import PunktSentenceTokenizer, PunktTrainer
@@ -36,13 +36,22 @@ def text_files(source: Path) -> list[tuple[str, Path]]:
         return [(utf8_name(source.name, source), source)]
     if not source.is_dir():
         raise InputError("no such file or folder", path=source, remedy="see `conjoin corpora`")
-    patterns = ("*.txt", "*.txt.gz", "*.txt.xz")
-    paths = files_within(source, (path for each in patterns for path in source.rglob(each)))
+    paths = files_within(source, _texts(source))
     if not paths:
         raise InputError(
             "no .txt, .txt.gz or .txt.xz file in the folder", path=source, remedy="put one there"
         )
     return [(utf8_name(path.relative_to(source).as_posix(), path), path) for path in paths]
+
+
+def _texts(folder: Path) -> Iterator[Path]:
+    for pattern in ("*.txt", "*.txt.gz", "*.txt.xz"):
+        yield from folder.rglob(pattern)
+
+
+def has_text(folder: Path) -> bool:
+    """Whether a folder has such a file."""
+    return any(_texts(folder))
 
 
 def guarded(cut: Segmenter, text: str, name: str) -> list[str]:

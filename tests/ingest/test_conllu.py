@@ -7,11 +7,22 @@ from typing import Any
 import pytest
 from treebank import conllu
 
-from pipeline.core.errors import InputError
-from pipeline.core.schema import read_sentences
-from pipeline.core.types import Sentence, bracketed
+from pipeline.core.corpus_folder import (
+    annotation_of_trees,
+    find_trees,
+    ingest_card,
+    parser_of_trees,
+    require_ingested,
+)
+from pipeline.core.errors import InputError, SettingsError
+from pipeline.core.parquet import read_rows
+from pipeline.core.schema import DEPENDENCIES, TREES, read_sentences
+from pipeline.core.types import Sentence, bracketed, is_undecided, is_unlabelled_seed
+from pipeline.corpus.dependency_rows import TEXT_PARSER
 from pipeline.ingest.settings import IngestSettings
 from pipeline.ingest.stage import run
+from pipeline.preparse.settings import PreparseSettings
+from pipeline.preparse.stage import run as preparse
 from pipeline.text.dependency_phrases import SPLIT, UNJOINED
 
 TEA = ("tea tea NOUN 0 root", "and and CCONJ 3 cc", "milk milk NOUN 1 conj", ". . PUNCT 1 punct")
@@ -115,3 +126,115 @@ def test_a_folder_without_any(tmp_path: Path) -> None:
     (tmp_path / "ud").mkdir()
     with pytest.raises(InputError, match=r"no file \*\.conllu"):
         ingest(tmp_path / "ud", tmp_path / "out")
+
+
+def rows_of_corpus(corpus: Path) -> dict[str, tuple[str, bool]]:
+    """The dependency trees of a corpus, and whether each is a parser's, by the end of its sentence's id."""
+    found = read_rows(corpus / "dependencies.parquet", DEPENDENCIES)
+    return {row["sentence_id"].rpartition("/")[2]: (row["rows"], row["parsed"]) for row in found}
+
+
+def test_dependency_trees_are_kept(tmp_path: Path) -> None:
+    """As the file has them, without comments; a corpus of another format has none."""
+    write(tmp_path / "ud/a.conllu", conllu("a", *TEA), conllu("b", *LONE))
+    ingest(tmp_path / "ud", tmp_path / "out")
+    kept = rows_of_corpus(tmp_path / "out")
+    assert kept["a"] == (conllu("a", *TEA).partition("\n")[2].strip(), False)
+    assert kept.keys() == {"a", "b"}
+    require_ingested(tmp_path / "out", "dependencies.parquet")
+    (tmp_path / "brackets.mrg").write_text("(S (NN tea) (VBZ cools))\n")
+    run(IngestSettings(reader="treebank", source=tmp_path / "brackets.mrg", out=tmp_path / "out"))
+    assert not (tmp_path / "out/dependencies.parquet").exists()
+
+
+def test_changed_dependency_trees_are_found_out(tmp_path: Path) -> None:
+    """They are one of the files that ingest recorded."""
+    write(tmp_path / "ud/a.conllu", conllu("a", *TEA))
+    ingest(tmp_path / "ud", tmp_path / "out")
+    path = tmp_path / "out/dependencies.parquet"
+    path.write_bytes(path.read_bytes()[:-1] + b"\0")
+    with pytest.raises(InputError, match="not as ingest wrote it"):
+        require_ingested(tmp_path / "out", "dependencies.parquet")
+
+
+COLD = ("green green ADJ 2 amod", "tea tea NOUN 0 root", "cools cool VERB 2 acl")
+
+
+def with_text(tmp_path: Path, *files: str, **given: Any) -> list[Sentence]:
+    """A corpus of one treebank with files of CoNLL-U or text as unlabelled."""
+    write(tmp_path / "ud/toy-ud-train.conllu", conllu("a", *TEA), conllu("b", *LONE))
+    sources = [tmp_path / name for name in files]
+    return ingest(tmp_path / "ud", tmp_path / "out", unlabelled=sources, **given)
+
+
+def test_parsed_text_is_unlabelled(tmp_path: Path) -> None:
+    """Nobody annotated it, whatever the parser takes for a coordination; its trees are kept."""
+    write(tmp_path / "parsed.conllu.xz", conllu("a", *TEA), conllu("u", *COLD))
+    found = with_text(tmp_path, "parsed.conllu.xz", unlabelled_license="CC0-1.0")
+    text = {s.sentence_id: s for s in found if s.doc_id == "parsed.conllu.xz"}
+    assert text.keys() == {"toy/parsed.conllu.xz/a", "toy/parsed.conllu.xz/u"}
+    for each in text.values():
+        assert (each.split, each.license) == ("train", "CC0-1.0")
+        assert (each.tags, each.tree, each.coordinations) == (None, None, ())
+    coordinated, plain = sorted(text.values(), key=lambda s: s.sentence_id)
+    assert (is_undecided(coordinated), is_undecided(plain)) == (True, False)
+    assert (is_unlabelled_seed(coordinated, 1), is_unlabelled_seed(plain, 1)) == (False, True)
+    rows = [*read_rows(tmp_path / "out/dependencies.parquet", DEPENDENCIES)]
+    assert [row["parsed"] for row in rows] == [False, False, True, True]
+    assert rows[3]["rows"] == conllu("u", *COLD).partition("\n")[2].strip()
+    card = ingest_card(tmp_path / "out")
+    assert card["unlabelled"]["kept"] == 2
+
+
+def test_some_of_parsed_text(tmp_path: Path) -> None:
+    """From a folder, by its documents, evenly spread."""
+    sentences = (conllu(str(number), *COLD) for number in range(9))
+    write(tmp_path / "parsed/x/1.conllu", "# newdoc id = first\n", *sentences)
+    found = with_text(tmp_path, "parsed", most_unlabelled=3)
+    text = [s for s in found if s.tree is None]
+    assert [s.sentence_id.rpartition("/")[2] for s in text] == ["0", "3", "6"]
+    assert {s.doc_id for s in text} == {"x/1.conllu/first.conllu"}
+
+
+@pytest.mark.parametrize("both", [("parsed.conllu", "raw.txt"), ("mixed",)])
+def test_raw_and_parsed_text_are_not_mixed(tmp_path: Path, both: tuple[str, ...]) -> None:
+    """Nor are the sentences of a parse cut anew."""
+    for folder in (tmp_path, tmp_path / "mixed"):
+        write(folder / "parsed.conllu", conllu("u", *COLD))
+        write(folder / "raw.txt", "Tea cools.\n")
+    with pytest.raises(InputError, match="raw text beside CoNLL-U"):
+        with_text(tmp_path, *both)
+    with pytest.raises(SettingsError, match="sentences of a parse are given"):
+        with_text(tmp_path, "parsed.conllu", segment="punkt")
+    with pytest.raises(InputError, match="two unlabelled texts"):
+        with_text(tmp_path, "parsed.conllu", "parsed.conllu")
+
+
+def test_preparse_takes_parsed_text_for_what_it_is(tmp_path: Path) -> None:
+    """Its trees are beside the treebank's, called a parser's; what that learned from is not known."""
+    write(tmp_path / "parsed.conllu", conllu("a", *TEA), conllu("u", *COLD))
+    with_text(tmp_path, "parsed.conllu")
+    preparse(PreparseSettings(corpus=tmp_path / "out", parser="treebank", min_words=2))
+    trees = [*read_rows(next((tmp_path / "out/trees").glob("trees-*")), TREES)]
+    assert [(row["sentence_id"].rpartition("/")[2], row["parser"]) for row in trees] == [
+        ("b", "treebank"), ("u", TEXT_PARSER),
+    ]  # fmt: skip
+    assert trees[1]["tree"] == "(ROOT (NP (ADJP (ADJ green)) (NOUN tea) (VERB cools)))"
+    record = annotation_of_trees(tmp_path / "out/trees")
+    assert [(part.corpus, part.part, part.trees) for part in record] == [
+        (TEXT_PARSER, "unknown", 0), ("toy", "others", 1),
+    ]  # fmt: skip
+    assert parser_of_trees(tmp_path / "out/trees") == f"treebank and {TEXT_PARSER}"
+
+
+def test_trees_of_another_parse_are_found_out(tmp_path: Path) -> None:
+    """The sentences alone do not tell."""
+    write(tmp_path / "parsed.conllu", conllu("u", *COLD))
+    with_text(tmp_path, "parsed.conllu")
+    preparse(PreparseSettings(corpus=tmp_path / "out", parser="treebank", min_words=2))
+    folder, sentences = tmp_path / "out/trees", tmp_path / "out/sentences.parquet"
+    assert len(find_trees(folder, sentences)) == 2
+    write(tmp_path / "parsed.conllu", conllu("u", *COLD[:2], "cools cool NOUN 2 dep"))
+    with_text(tmp_path, "parsed.conllu")
+    with pytest.raises(InputError, match="other sentences than the corpus has"):
+        find_trees(folder, sentences)

@@ -23,6 +23,7 @@ class TreesInputs(TypedDict):
 
     sentences: str
     tagger: NotRequired[str]
+    dependencies: NotRequired[str]
 
 
 class TreesSettings(TypedDict, total=False):

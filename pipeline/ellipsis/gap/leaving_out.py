@@ -6,7 +6,6 @@ place is taken by an empty node that is a copy of the first verb, and each depen
 relation to it (https://universaldependencies.org/u/overview/enhanced-syntax.html#ellipsis).
 """
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
@@ -20,8 +19,9 @@ from pipeline.text.dependencies import (
     deps_of,
     edges,
     glued,
-    is_number,
+    misc_of,
     shown,
+    with_space,
 )
 
 ORPHAN = "orphan"
@@ -30,9 +30,6 @@ CUT = "a multiword token would be cut into"
 GLUED = "a part of a written word would stay"
 ALONE = "punctuation would stand alone"
 ENHANCED = "an enhanced layer that does not fit the words"
-
-_OTHERS = re.compile(r"Cxn|Check|Entity|Bridge|SplitAnte|Coref|Promoted|SpacesAfter|SpacesBefore")
-"""Attributes of MISC that speak of other words, or of the text between them, which change."""
 
 
 class Unfit(ValueError):  # noqa: N818 - it says what a sentence is, and is no failure
@@ -65,20 +62,20 @@ def left_out(tree: DependencyTree, gap: GappedVerb) -> DependencyTree:
             replace(
                 word, number=numbers[word.number, 0][0], head=numbers[head, 0][0],
                 deprel=deprel, deps=enhanced.get((word.number, 0), ABSENT),
-                misc=_misc(word.misc, copied),
+                misc=misc_of(word.misc, copied),
             )
         )  # fmt: skip
     tokens = [
         replace(
             token, first=numbers[token.first, 0][0], last=numbers[token.last, 0][0],
-            columns=(*token.columns[:-1], _misc(token.misc, copied)),
+            columns=(*token.columns[:-1], misc_of(token.misc, copied)),
         )
         for token in tree.tokens
     ]  # fmt: skip
     empty = [
         Empty(
             numbers[each.node],
-            (*each.columns[:-2], enhanced[each.node], _misc(each.columns[-1], copied)),
+            (*each.columns[:-2], enhanced[each.node], misc_of(each.columns[-1], copied)),
         )
         for each in tree.empty
     ]
@@ -148,11 +145,11 @@ def _without_spaces(tree: DependencyTree, gap: GappedVerb) -> DependencyTree:
         tree,
         words=tuple(
             word if word.number in inside or word.number not in spaces
-            else replace(word, misc=_with_space(word.misc, spaces[word.number]))
+            else replace(word, misc=with_space(word.misc, spaces[word.number]))
             for word in tree.words
         ),
         tokens=tuple(
-            replace(token, columns=(*token.columns[:-1], _with_space(token.misc, spaces[token.first])))
+            replace(token, columns=(*token.columns[:-1], with_space(token.misc, spaces[token.first])))
             for token in tokens
         ),
     )  # fmt: skip
@@ -170,25 +167,6 @@ def _closed_up(tree: DependencyTree, left: _Unit, run: _Unit, right: _Unit) -> b
 
 
 _CLOSING = frozenset({")", "]", "}", "''", "”", "’", ".", "!", "?", "...", "…"})
-
-
-def _with_space(misc: str, together: bool) -> str:
-    """A MISC column that says whether a space follows."""
-    parts = [each for each in misc.split("|") if each not in (ABSENT, "SpaceAfter=No")]
-    return "|".join(sorted([*parts, *["SpaceAfter=No"] * together], key=str.lower)) or ABSENT
-
-
-def _misc(misc: str, numbers: Mapping[Node, Node]) -> str:
-    """A MISC column with what it says of other nodes as it is now."""
-    kept = []
-    for part in misc.split("|"):
-        name, _, value = part.partition("=")
-        if name == "CopyOf" and is_number(value):
-            if (int(value), 0) in numbers:
-                kept.append(f"CopyOf={numbers[int(value), 0][0]}")
-        elif not _OTHERS.match(name):
-            kept.append(part)
-    return "|".join(kept) or ABSENT
 
 
 def _numbers(tree: DependencyTree, gap: GappedVerb) -> dict[Node, Node]:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 from pipeline.core.corpora import CORPORA
+from pipeline.core.errors import InputError, SettingsError
 from pipeline.core.pairs import Pair
 from pipeline.core.questions import Question
 from pipeline.core.tally import Tally
@@ -22,7 +23,7 @@ from pipeline.core.types import Sentence
 from pipeline.ingest.document_licences import Licences, from_file, one_for_all
 from pipeline.ingest.readers import gum
 from pipeline.ingest.readers.asked import read_asked
-from pipeline.ingest.readers.conllu import read_universal
+from pipeline.ingest.readers.conllu import has_parses, read_parsed, read_universal
 from pipeline.ingest.readers.corrected import read_corrected
 from pipeline.ingest.readers.genia import read_genia
 from pipeline.ingest.readers.pdtb import read_pdtb, usual_licences, usual_split
@@ -41,6 +42,7 @@ from pipeline.ingest.splitting import (
     by_lists,
     by_patterns,
 )
+from pipeline.text.segmentation import has_text
 from pipeline.text.unpacking import UnpackingAllowance
 from pipeline.world import (
     generate_clauses,
@@ -128,15 +130,40 @@ QUESTION_READERS: dict[str, Callable[[IngestSettings, Tally], Iterator[Question]
 
 
 def unlabelled(settings: IngestSettings, tally: Tally) -> Iterator[Sentence]:
-    """The sentences of raw text that join a treebank; their ids begin with ``text``."""
-    if settings.unlabelled:
+    """The sentences of raw or parsed text that join a treebank; their ids begin with ``text``.
+
+    Raises:
+        InputError: text and parses of another are given together.
+        SettingsError: parses are to be cut into sentences.
+    """
+    s = settings
+    allowance = UnpackingAllowance(s.largest_unpacked)
+    parses = [each for each in s.unlabelled if s.reader == "conllu" and has_parses(each)]
+    if parses:
+        texts = [each for each in s.unlabelled if each not in parses]
+        texts += [each for each in parses if each.is_dir() and has_text(each)]
+        if texts:
+            raise InputError(
+                "raw text beside CoNLL-U that a parser wrote", path=texts[0],
+                remedy="give one or the other with --unlabelled",
+            )  # fmt: skip
+        if s.segment != "line":
+            raise SettingsError(
+                f"ingest.segment = {s.segment!r}: the sentences of a parse are given",
+                remedy="leave --segment out",
+            )
+        yield from read_parsed(
+            parses, tally,
+            license_=s.unlabelled_license, most=s.most_unlabelled, allowance=allowance,
+        )  # fmt: skip
+    elif s.unlabelled:
         yield from read_unlabelled(
-            settings.unlabelled,
+            s.unlabelled,
             tally,
-            segment=settings.segment,
-            license_=settings.unlabelled_license,
-            most=settings.most_unlabelled,
-            allowance=UnpackingAllowance(settings.largest_unpacked),
+            segment=s.segment,
+            license_=s.unlabelled_license,
+            most=s.most_unlabelled,
+            allowance=allowance,
         )
 
 

@@ -1,12 +1,13 @@
-"""Treebanks of Universal Dependencies in CoNLL-U: a folder of files, or one file.
+"""Treebanks of Universal Dependencies in CoNLL-U: a folder of files, or one file; and parses of other text.
 
 Coordinations and constituents are read off the trees (``text/dependency_phrases.py``), so that all that works
-with brackets works with these.
+with brackets works with these. The trees are kept as well. Of a parser's trees nothing else is: that nobody
+annotated these sentences is so, and what the parser takes for a coordination is none that L could have.
 """
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from pipeline.core.console import Meter, say
@@ -14,11 +15,17 @@ from pipeline.core.errors import InputError
 from pipeline.core.files import files_within, require_regular, utf8_name
 from pipeline.core.tally import Tally
 from pipeline.core.types import COORDINATORS, USUAL_SPLITS, Sentence
+from pipeline.core.words import fault_of_word
 from pipeline.ingest.document_licences import Licences
-from pipeline.ingest.document_sentences import ReadSentence, sentences_of_documents
+from pipeline.ingest.document_sentences import (
+    ReadSentence,
+    UniversalSentence,
+    sentences_of_documents,
+    with_rows,
+)
 from pipeline.ingest.documents import Document
 from pipeline.ingest.splitting import DEFAULT_FRACTIONS, Assigned, Splitter, by_fractions
-from pipeline.text.dependencies import DependencyTree, read_trees, why_unwritten
+from pipeline.text.dependencies import DependencyTree, read_trees, rows_of, why_unwritten
 from pipeline.text.dependency_phrases import UNJOINED, phrases_of
 from pipeline.text.lines import open_lines
 from pipeline.text.unpacking import UnpackingAllowance
@@ -62,23 +69,12 @@ def read_universal(
             most of its coordinators are none that conjoin knows, as in another language than English.
     """
     require_regular(source)
-    paths = [source]
-    if source.is_dir():
-        paths = [
-            path for path in files_within(source, source.rglob("*")) if _NAME.fullmatch(path.name)
-        ]
+    paths = _files(source)
     if not paths:
         raise InputError(
             "no file *.conllu here", path=source, remedy="name the folder that has them"
         )
-    read: list[tuple[str, list[ReadSentence]]] = []
-    with Meter("ingest", len(paths)) as meter:
-        for path in sorted(paths):
-            own = path.relative_to(source).as_posix() if path != source else path.name
-            utf8_name(own, path)
-            with open_lines(path, allowance=allowance) as lines:
-                read += _documents(own, read_trees(lines), str(path), tally)
-            meter.advance()
+    read = _read(paths, source, tally, allowance, _sentence)
     _require_known(read, source)
     yield from sentences_of_documents(
         read, source, tally,
@@ -86,8 +82,94 @@ def read_universal(
     )  # fmt: skip
 
 
+def has_parses(source: Path) -> bool:
+    """Whether a file or folder that is given as unlabelled text has CoNLL-U."""
+    return bool(_files(source) if source.is_dir() else _NAME.fullmatch(source.name))
+
+
+def read_parsed(
+    sources: Sequence[Path],
+    tally: Tally,
+    *,
+    license_: str,
+    most: int | None,
+    allowance: UnpackingAllowance,
+) -> Iterator[UniversalSentence]:
+    """Yield sentences that a parser read, or ``most`` of them, evenly spread: all in ``train``.
+
+    They have no tags, trees and coordinations, which are people's, but for the parser's dependency tree. A
+    document is a file (its name below the source), or what ``# newdoc`` begins in it; ids begin with ``text``
+    as those of raw text.
+
+    Args:
+        sources: as of ``read_universal``.
+        tally: counts sentences, and those that are not kept.
+        license_: recorded with every sentence.
+        most: how many to take; None: all.
+        allowance: what packed files may unpack to.
+
+    Raises:
+        InputError: as of ``read_universal``; or two sources have a file of the same name.
+    """
+    read: list[tuple[str, list[ReadSentence]]] = []
+    names = set[str]()
+    for source in sources:
+        require_regular(source)
+        found = _read(_files(source), source, tally, allowance, _parsed_sentence)
+        own = {path for path, _ in found}
+        if same := sorted(own & names):
+            raise InputError(
+                f"two unlabelled texts have a document {same[0]!r}", path=source,
+                remedy="give the folder above both, or rename one",
+            )  # fmt: skip
+        names |= own
+        read += found
+    every = [(path, sentence) for path, own in read for sentence in own]
+    taken = len(every) if most is None else min(most, len(every))
+    tally.refuse("sentence beyond --most-unlabelled", len(every) - taken)
+    for path, sentence in (every[index * len(every) // taken] for index in range(taken)):
+        tally.keep()
+        made = Sentence(
+            f"text/{path}/{sentence.number}",
+            path,
+            "train",
+            sentence.words,
+            None,
+            None,
+            (),
+            license_,
+        )
+        yield with_rows(made, sentence.rows or "", parsed=True)
+
+
+def _files(source: Path) -> list[Path]:
+    if not source.is_dir():
+        return [source]
+    every = files_within(source, source.rglob("*"))
+    return sorted(path for path in every if _NAME.fullmatch(path.name))
+
+
+_Kept = Callable[[DependencyTree, int, str, Tally], ReadSentence | None]
+"""What is kept of a sentence, by its tree, its number in its document and its place; None: it is not."""
+
+
+def _read(
+    paths: Sequence[Path], source: Path, tally: Tally, allowance: UnpackingAllowance, kept: _Kept
+) -> list[tuple[str, list[ReadSentence]]]:
+    """The documents of some files."""
+    read: list[tuple[str, list[ReadSentence]]] = []
+    with Meter("ingest", len(paths)) as meter:
+        for path in paths:
+            own = path.relative_to(source).as_posix() if path != source else path.name
+            utf8_name(own, path)
+            with open_lines(path, allowance=allowance) as lines:
+                read += _documents(own, read_trees(lines), str(path), tally, kept)
+            meter.advance()
+    return read
+
+
 def _documents(
-    own: str, trees: Iterator[DependencyTree], place: str, tally: Tally
+    own: str, trees: Iterator[DependencyTree], place: str, tally: Tally, kept: _Kept
 ) -> list[tuple[str, list[ReadSentence]]]:
     """The documents of a file, each with a path: that of the file and the document's name."""
     found: list[tuple[str, list[ReadSentence]]] = []
@@ -103,7 +185,7 @@ def _documents(
                 path = f"{own}/{len(found) + 1}.conllu"
             found.append((path, []))
             names = set()
-        sentence = _sentence(tree, len(found[-1][1]) + 1, place, tally)
+        sentence = kept(tree, len(found[-1][1]) + 1, f"{place}:{tree.line}", tally)
         if sentence is None:
             continue
         if str(sentence.number) in names:
@@ -116,14 +198,9 @@ def _documents(
     return found
 
 
-def _sentence(tree: DependencyTree, number: int, place: str, tally: Tally) -> ReadSentence | None:
-    """What is kept of a sentence; None of one that is not."""
-    where = f"{place}:{tree.line}"
-    if reason := why_unwritten(tree):
-        tally.refuse(reason, place=where)
-        return None
-    if any(character.isspace() for form in tree.forms for character in form):
-        tally.refuse(BLANK, place=where)
+def _sentence(tree: DependencyTree, number: int, where: str, tally: Tally) -> ReadSentence | None:
+    """What is kept of a sentence that people annotated."""
+    if not _is_written(tree, where, tally):
         return None
     phrases = phrases_of(tree)
     if unread := [reason for reason in phrases.refused if reason != UNJOINED]:
@@ -132,8 +209,31 @@ def _sentence(tree: DependencyTree, number: int, place: str, tally: Tally) -> Re
     if count := phrases.refused[UNJOINED]:
         tally.refuse(_KEPT + UNJOINED, count, place=where)
     return ReadSentence(
-        tree.name or number, tree.forms, phrases.tags, phrases.bracketing, phrases.coordinations
-    )
+        tree.name or number, tree.forms, phrases.tags, phrases.bracketing, phrases.coordinations,
+        rows_of(tree),
+    )  # fmt: skip
+
+
+def _parsed_sentence(
+    tree: DependencyTree, number: int, where: str, tally: Tally
+) -> ReadSentence | None:
+    """What is kept of a sentence that a parser read."""
+    if not _is_written(tree, where, tally):
+        return None
+    if fault := next(filter(None, map(fault_of_word, tree.forms)), None):
+        tally.refuse(f"sentence with {fault}", place=where)
+        return None
+    return ReadSentence(tree.name or number, tree.forms, None, None, (), rows_of(tree))
+
+
+def _is_written(tree: DependencyTree, where: str, tally: Tally) -> bool:
+    """Whether a sentence can be kept at all; else the reason is counted."""
+    reason = why_unwritten(tree)
+    if not reason and any(character.isspace() for form in tree.forms for character in form):
+        reason = BLANK
+    if reason:
+        tally.refuse(reason, place=where)
+    return not reason
 
 
 def _require_known(read: Sequence[tuple[str, Sequence[ReadSentence]]], source: Path) -> None:

@@ -31,7 +31,7 @@ _STEM = "candidates"
 class Brat:
     """A folder of documents of a hundred sentences, each on a line, with stand-off annotations."""
 
-    trees, caution = False, ""
+    trees, dependencies, caution = False, False, ""
     folder = True
 
     def require_writer(self) -> None:

@@ -34,7 +34,7 @@ def run(settings: ExportSettings) -> None:
         SettingsError: options that do not go together.
     """
     form, tally = FORMATS[settings.format], Tally()
-    with Items(settings, trees=form.trees) as items:
+    with Items(settings, trees=form.trees, dependencies=form.dependencies) as items:
         if settings.out == STDOUT:
             if not isinstance(form, TextFile):
                 raise InputError(
@@ -64,7 +64,7 @@ def run(settings: ExportSettings) -> None:
                     form.write(out, counted, tally)
                     _require_some(settings, items, tally)
         _tell(settings, items, tally)
-    if form.caution:
+    if form.caution and not items.has_heads:
         warn(form.caution)
     if form.trees and seen.untagged:
         warn(

@@ -1,8 +1,8 @@
-"""CoNLL-U with the coordinations in MISC, and without dependencies: no kept converter makes them.
+"""CoNLL-U with the coordinations in MISC, and with dependencies where the corpus has them.
 
-Those from constituency trees to Universal Dependencies are Java (Stanford's) or wrap it. A HEAD of ``_``
-would be read as a root by spaCy and stop others, so every sentence has a tree that says nothing: its first
-word is the root, all others hang on it as ``dep``. The first comment says so.
+Where it was read from brackets it has none: converters from those to Universal Dependencies are Java
+(Stanford's) or wrap it. A HEAD of ``_`` would be read as a root by spaCy and stop others, so every sentence
+has a tree that says nothing: its first word is the root, all others hang on it as ``dep``. A comment says so.
 """
 
 from collections.abc import Iterator
@@ -11,6 +11,7 @@ from pipeline.core.types import COLUMNS
 from pipeline.sharing.export.protocol import Item, Unwritable, donors_of, is_value, require_plain
 from pipeline.sharing.export.text_file import TextFile
 from pipeline.text.conllu import with_comments, with_misc
+from pipeline.text.dependencies import rows_of
 
 _NUMBERS = [each.name for each in COLUMNS if each.kind in {"float32", "int32"} and each.null]
 """Columns that a comment has: the coordinator stands in MISC."""
@@ -25,16 +26,15 @@ def conllu(item: Item) -> str:
     them; beside it stand the conjuncts and the label. XPOS has the tags that are known.
 
     Raises:
-        Unwritable: a word has a tab, a line end or nothing but spaces; the label cannot be a value.
+        Unwritable: a word has a tab, a line end or nothing but spaces; the label cannot be a value; the
+            sentence has no dependency tree, though others have one.
     """
+    if item.no_heads:
+        raise Unwritable(item.no_heads)
     if not all(is_value(each.label) for each in item.structures):
         raise Unwritable("a label that CoNLL-U cannot have")
     require_plain(item.words, "\t\n\r", "a word with a tab or line end, or without characters")
-    tags = item.tags or ["_"] * len(item.words)
-    lines = [
-        f"{number}\t{word}\t_\t_\t{tag}\t_\t{'0	root' if number == 1 else '1	dep'}\t_\t_"
-        for number, (word, tag) in enumerate(zip(item.words, tags, strict=True), 1)
-    ]
+    lines = rows_of(item.heads).split("\n") if item.heads else _headless(item)
     marks = {
         each.coordinator: {
             "Coord": f"{each.start + 1}-{each.end}",
@@ -49,12 +49,22 @@ def conllu(item: Item) -> str:
     return "\n".join(lines) + "\n\n"
 
 
+def _headless(item: Item) -> list[str]:
+    """Lines whose heads say nothing."""
+    tags = item.tags or ["_"] * len(item.words)
+    return [
+        f"{number}\t{word}\t_\t_\t{tag}\t_\t{'0	root' if number == 1 else '1	dep'}\t_\t_"
+        for number, (word, tag) in enumerate(zip(item.words, tags, strict=True), 1)
+    ]
+
+
 def _comments(item: Item) -> Iterator[tuple[str, ...]]:
     """A name and its texts, each of which becomes a line."""
     row = item.columns
     yield "sent_id", item.name
-    yield "text", " ".join(item.words)
-    yield "heads", NO_HEADS
+    yield "text", item.heads.text if item.heads else " ".join(item.words)
+    if item.heads is None:
+        yield "heads", NO_HEADS
     if "candidate_id" in row:
         yield "source_sentence", row["sentence_id"]
     if donors := donors_of(item):
@@ -70,4 +80,6 @@ def _comments(item: Item) -> Iterator[tuple[str, ...]]:
         yield "generation", row["generation"]
 
 
-CONLLU = TextFile(conllu, ("# sent_id = ",), caution=f"CoNLL-U here has {NO_HEADS}")
+CONLLU = TextFile(
+    conllu, ("# sent_id = ",), dependencies=True, caution=f"CoNLL-U here has {NO_HEADS}"
+)

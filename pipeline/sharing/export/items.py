@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from nltk.tree import Tree
 
 from pipeline.core.corpus_folder import (
+    DEPENDENCIES_FILE,
     SENTENCES_FILE,
     require_ingested,
     require_tree_set,
@@ -26,12 +27,14 @@ from pipeline.core.schema import CANDIDATES, SENTENCES, candidate_of, read_sente
 from pipeline.core.settings import TreesOf
 from pipeline.core.types import COLUMNS, UNDECIDED, Coordination, Sentence, Span, is_undecided
 from pipeline.corpus.checked import open_shards
+from pipeline.corpus.dependency_rows import has_dependencies
 from pipeline.corpus.handing_on import licences_of
 from pipeline.corpus.layout import Shards
 from pipeline.corpus.origin import find_corpus
 from pipeline.corpus.rows import RELEASED, WITH_TREES, generation_key, generations
 from pipeline.corpus.validity.checks import require_valid
 from pipeline.release.candidate_trees import CandidateTrees
+from pipeline.sharing.export.dependencies import CandidateDependencies
 from pipeline.sharing.export.protocol import Item
 from pipeline.sharing.export.settings import ExportSettings
 from pipeline.text.columns import with_text
@@ -54,14 +57,20 @@ class Items(ExitStack):
         place: what they are read from.
         note: called while sentences are parsed, with how many were.
         shards: the corpus of candidates; None: they are sentences.
+        has_heads: whether the format takes dependency trees, and the corpus has them.
 
     Raises:
-        InputError: there is nothing to export, or ``ingest`` did not finish.
+        InputError: there is nothing to export, or ``ingest`` did not finish; a corpus that was named has no
+            dependency trees, which the format takes.
         SettingsError: options of sentences for candidates.
     """
 
-    def __init__(self, settings: ExportSettings, *, trees: bool) -> None:
+    def __init__(
+        self, settings: ExportSettings, *, trees: bool, dependencies: bool = False
+    ) -> None:
         super().__init__()
+        self.has_heads = False
+        self._corpus: Path | None = None
         self._settings, self._trees = settings, trees
         self.note: Callable[[str], None] = lambda _: None
         self.shards: Shards | None = None
@@ -74,6 +83,8 @@ class Items(ExitStack):
             if settings.labelled is not None:
                 drawn, _ = read_draw(sentences.parent, settings.seed, settings.labelled)
                 self._drawn, self.total = {s.sentence_id for s in drawn}, len(drawn)
+            if dependencies:
+                self._take_heads(sentences.parent)
             return
         self.shards = open_shards(settings.place, f", or a corpus folder ({SENTENCES_FILE})")
         self.place, self.what = self.shards.place, "candidate"
@@ -83,12 +94,27 @@ class Items(ExitStack):
                 remedy="name another corpus",
             )  # fmt: skip
         self.total = sum(map(_count, self.shards.accepted))
+        if dependencies:
+            self._take_heads(find_corpus(self.place / "candidates", settings.corpus))
+
+    def _take_heads(self, corpus: Path | None) -> None:
+        """Have dependency trees of a corpus, if it has them."""
+        if corpus is not None and has_dependencies(corpus):
+            self._corpus, self.has_heads = corpus, True
+        elif self._settings.corpus is not None:
+            raise InputError(
+                f"no {DEPENDENCIES_FILE} in this corpus", path=corpus,
+                remedy="ingest it from CoNLL-U (again, if an earlier version did), or leave --corpus out",
+            )  # fmt: skip
 
     def __iter__(self) -> Iterator[Item]:
         limit = self._settings.limit
         if self.shards is None:
-            return map(_of_sentence, islice(self._sentences(), limit))
+            found = map(_of_sentence, islice(self._sentences(), limit))
+            return self._sentences_with_heads(self._corpus, found) if self._corpus else found
         rows = islice(_rows(self.shards), limit)
+        if self._corpus:
+            return self._candidates_with_heads(self._corpus, rows)
         items = self._of_candidates(self.shards, rows)
         return _each_tree_once(items) if self._trees else items
 
@@ -140,6 +166,20 @@ class Items(ExitStack):
             )
 
         return read_sentences(self.place, is_wanted)
+
+    def _sentences_with_heads(self, corpus: Path, items: Iterator[Item]) -> Iterator[Item]:
+        made = self.enter_context(CandidateDependencies(corpus))
+        while part := list(islice(items, _TOGETHER)):
+            found = made.of_sentences([item.name for item in part])
+            for item, each in zip(part, found, strict=True):
+                yield replace(item, heads=each.tree, no_heads=each.reason)
+
+    def _candidates_with_heads(self, corpus: Path, rows: Iterator[Row]) -> Iterator[Item]:
+        made = self.enter_context(CandidateDependencies(corpus))
+        while part := list(islice(rows, _TOGETHER)):
+            found = made.of([candidate_of(row) for row in part])
+            for row, each in zip(part, found, strict=True):
+                yield replace(_of_candidate(row), heads=each.tree, no_heads=each.reason)
 
     def _with_trees(self, shards: Shards, rows: Iterator[Row]) -> Iterator[Item]:
         corpus = find_corpus(shards.place / "candidates", self._settings.corpus)
@@ -228,7 +268,7 @@ def _of_sentence(sentence: Sentence) -> Item:
         reason = "" if tree else OTHER_WORDS
     return Item(
         sentence.sentence_id, sentence.words, sentence.coordinations, sentence.license, row,
-        tree, reason, sentence.tags, f"a {UNDECIDED}" if is_undecided(sentence) else "",
+        tree, reason, sentence.tags, unannotated=f"a {UNDECIDED}" if is_undecided(sentence) else "",
     )  # fmt: skip
 
 

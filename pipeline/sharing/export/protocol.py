@@ -10,6 +10,7 @@ from nltk.tree import Tree
 from pipeline.core.claims import Listed
 from pipeline.core.tally import Tally
 from pipeline.core.types import Coordination
+from pipeline.text.dependencies import DependencyTree
 
 _T = TypeVar("_T")
 
@@ -27,6 +28,8 @@ class Item:
         tree: its tree, if the format asks for one or the rows have it.
         no_tree: why there is none.
         tags: part-of-speech tags of the words, where they are known.
+        heads: its dependency tree, if the format takes it and the corpus has one.
+        no_heads: why there is none, though the corpus has dependency trees; empty: it has not.
         unannotated: why nothing is known of its coordinations, which are then no gold; empty: they are.
     """
 
@@ -38,6 +41,8 @@ class Item:
     tree: Tree | None = None
     no_tree: str = ""
     tags: Sequence[str] | None = None
+    heads: DependencyTree | None = None
+    no_heads: str = ""
     unannotated: str = ""
 
 
@@ -50,12 +55,16 @@ class Format(Protocol):
 
     Attributes:
         trees: whether it needs the tree of each.
-        caution: what its user must know before training on it; empty: nothing.
+        dependencies: whether it takes dependency trees where the corpus has them.
+        caution: what its user must know before training on it, if it has no dependencies; empty: nothing.
         folder: whether it is a folder, and not one file.
     """
 
     @property
     def trees(self) -> bool: ...  # noqa: D102 - an attribute
+
+    @property
+    def dependencies(self) -> bool: ...  # noqa: D102 - an attribute
 
     @property
     def caution(self) -> str: ...  # noqa: D102 - an attribute

@@ -24,7 +24,8 @@ class ExportSettings(PlaceSettings):
     every_task: ClassVar[bool] = False
     only_with: ClassVar[OnlyWith] = {
         "seed": [("labelled", ())],
-        **only_for(("trees", "trees_of", "corpus"), ("format", ("ptb",))),
+        **only_for(("trees", "trees_of"), ("format", ("ptb",))),
+        "corpus": [("format", ("ptb", "conllu", "spacy"))],
     }
 
     place: Path = Field(
@@ -33,8 +34,8 @@ class ExportSettings(PlaceSettings):
     )
     format: Literal["ptb", "ptb-ext", "conllu", "bioes", "spacy", "brat", "jsonl"] = Field(
         description="What to write. ptb: a tree with tags a line; ptb-ext: flat, only coordinations; "
-        "conllu: a word a line, coordinations in MISC, no dependencies; bioes: a word and its label a line; "
-        "spacy: a DocBin; brat: stand-off files; jsonl: an object a line."
+        "conllu: a word a line, coordinations in MISC, heads if the corpus has them; bioes: a word and its "
+        "label a line; spacy: a DocBin; brat: stand-off files; jsonl: an object a line."
     )
     out: Path = Field(
         description="File to write, for brat a folder; '-' writes text formats to standard output."
@@ -63,6 +64,6 @@ class ExportSettings(PlaceSettings):
     )
     corpus: Path | None = Field(
         None,
-        description="ptb of candidates: corpus folder they were made from; unset: the nearest at or above "
-        "PLACE.",
+        description="ptb, conllu, spacy of candidates: corpus folder they were made from; unset: the nearest "
+        "at or above PLACE.",
     )

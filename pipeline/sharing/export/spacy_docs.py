@@ -14,7 +14,8 @@ from pipeline.core.claims import Listed
 from pipeline.core.console import say
 from pipeline.core.errors import InputError
 from pipeline.core.tally import Tally
-from pipeline.sharing.export.protocol import Format, Item, require_plain, written
+from pipeline.sharing.export.protocol import Format, Item, Unwritable, require_plain, written
+from pipeline.text.dependencies import ABSENT, DependencyTree
 from pipeline.text.natural import join_words
 
 CONJUNCTS, COORDINATIONS, COORDINATORS = "sc", "coordinations", "coordinators"
@@ -22,6 +23,10 @@ CONJUNCTS, COORDINATIONS, COORDINATORS = "sc", "coordinations", "coordinators"
 
 _OFFERED = 3, 12
 """Words of the longest spans that spancat looks at: by default, and by the command of docs/parsers.md."""
+
+_ATTRIBUTES = "TAG", "SPACY"
+_OF_HEADS = "HEAD", "DEP", "POS", "LEMMA", "MORPH"
+"""Attributes of words: of all documents, and of those with a dependency tree."""
 
 _MISSING = "spaCy is not installed"
 _BEGIN = b"version"  # the first key of what a DocBin holds
@@ -32,9 +37,10 @@ class SpacyDocs:
 
     The group ``sc`` has the conjuncts under the label of their structure, ``coordinations`` whole structures,
     ``coordinators`` the coordinators under their word; spans of one structure have its number as ``id``.
+    Where the corpus has dependency trees, each has heads, relations, parts of speech, lemmas and features.
     """
 
-    trees, caution = False, ""
+    trees, dependencies, caution = False, True, ""
     folder = False
 
     def require_writer(self) -> None:
@@ -52,9 +58,13 @@ class SpacyDocs:
         from spacy.tokens import DocBin  # noqa: PLC0415 - an optional extra
 
         vocabulary = spacy.blank("en").vocab
-        docs = DocBin(attrs=["TAG", "SENT_START", "SPACY"], store_user_data=True)
+        docs = DocBin(attrs=[*_ATTRIBUTES, "SENT_START"], store_user_data=True)
         lengths: Counter[int] = Counter()
         for doc in written(items, lambda item: _doc(vocabulary, item), tally):
+            if not len(docs) and doc.has_annotation(
+                "DEP"
+            ):  # then all have, and heads tell sentences
+                docs = DocBin(attrs=[*_ATTRIBUTES, *_OF_HEADS], store_user_data=True)
             docs.add(doc)
             lengths.update(len(span) for span in doc.spans[CONJUNCTS])
         out.write_bytes(docs.to_bytes())
@@ -90,14 +100,17 @@ def _require_spacy() -> Any:
 def _doc(vocabulary: Any, item: Item) -> Any:
     from spacy.tokens import Doc, Span  # noqa: PLC0415 - an optional extra
 
+    if item.no_heads:
+        raise Unwritable(item.no_heads)
     words = list(item.words)
     require_plain(words, "\t\n\r", "a word with a tab or line end, or without characters")
     offsets = join_words(words).offsets
     spaces = [one[1] < two[0] for one, two in pairwise(offsets)]
-    doc = Doc(
-        vocabulary, words=words, spaces=[*spaces, False], tags=list(item.tags) if item.tags else None,
-        sent_starts=[True, *[False] * (len(words) - 1)],
-    )  # fmt: skip
+    known: dict[str, Any] = {"tags": list(item.tags) if item.tags else None}
+    known["sent_starts"] = [True, *[False] * (len(words) - 1)]
+    if item.heads is not None:
+        known = _analysis(item.heads)
+    doc = Doc(vocabulary, words=words, spaces=[*spaces, False], **known)
     groups: dict[str, list[Any]] = {CONJUNCTS: [], COORDINATIONS: [], COORDINATORS: []}
     for number, each in enumerate(item.structures, 1):
         name = str(number)
@@ -111,6 +124,23 @@ def _doc(vocabulary: Any, item: Item) -> Any:
         doc.spans[group] = spans
     doc.user_data = {"id": item.name, "license": item.license}
     return doc
+
+
+def _analysis(tree: DependencyTree) -> dict[str, list[Any]]:
+    """What spaCy calls the columns of a dependency tree; its root has itself as head."""
+    words = tree.words
+    return {
+        "heads": [(word.head or word.number) - 1 for word in words],
+        "deps": ["ROOT" if word.head == 0 else word.deprel for word in words],
+        "pos": [_known(word.upos) for word in words],
+        "tags": [_known(word.xpos) or _known(word.upos) for word in words],
+        "lemmas": [word.lemma for word in words],
+        "morphs": [_known(word.feats) for word in words],
+    }
+
+
+def _known(column: str) -> str:
+    return "" if column == ABSENT else column
 
 
 def _is_doc_bin(path: Path) -> bool:

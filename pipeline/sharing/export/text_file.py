@@ -21,6 +21,7 @@ class TextFile:
         begins: what such files begin with, one or another, by which an earlier export is known.
         head: what stands before the first sentence.
         trees: as of ``Format``.
+        dependencies: as of ``Format``.
         caution: as of ``Format``.
     """
 
@@ -28,6 +29,7 @@ class TextFile:
     begins: tuple[str, ...]
     head: str = ""
     trees: bool = False
+    dependencies: bool = False
     caution: str = ""
 
     folder = False
