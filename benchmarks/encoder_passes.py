@@ -67,7 +67,7 @@ def main(given: argparse.Namespace) -> None:
         patience=10**6, seed=0, encoder_rate=1.0,
     )  # fmt: skip
     optimizer = Optimizer(predictor, schedule, 0)
-    asked = [(s.words, c.coordinator) for s in dev for c in s.coordinations if c.is_evaluable]
+    asked = [(s.words, c.coordinator) for s in dev for c in s.evaluable]
 
     def update() -> None:
         for step in range(given.updates):

@@ -169,7 +169,7 @@ def evaluated(corpus: Path) -> Outcomes:
     metrics = read_json(corpus / "evaluation/metrics.json")
     split = metrics["split"]
     sentences = read_sentences(corpus / SENTENCES_FILE, lambda each: each.split == split)
-    gold = (c for sentence in sentences for c in sentence.coordinations if c.is_evaluable)
+    gold = (c for sentence in sentences for c in sentence.evaluable)
     places = members([each.label for each in gold])
     found = Outcomes(split, {name: len(each) for name, each in places.items()})
     for run in metrics["runs"]:

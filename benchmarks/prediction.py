@@ -39,8 +39,8 @@ def main() -> None:
     every = list(read_sentences(given.corpus / "sentences.parquet"))
     asked: Asked = {}
     for sentence in [s for s in every if s.split == "test"][: given.limit]:
-        for gold in sentence.coordinations:
-            if gold.is_evaluable and 0 < gold.coordinator < len(sentence.words) - 1:
+        for gold in sentence.evaluable:
+            if 0 < gold.coordinator < len(sentence.words) - 1:
                 asked.setdefault(sentence.words, []).append(gold.coordinator)
     texts = [" ".join(s.words) for s in every if s.split == "train"]
     tokenizer = train_wordpiece(texts, given.vocabulary, 512)

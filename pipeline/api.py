@@ -22,7 +22,6 @@ from pipeline.core.families import FAMILY_FACTS, family_names
 from pipeline.core.files import digest_of
 from pipeline.core.settings import DecodingSettings, shown
 from pipeline.core.types import (
-    COORDINATORS,
     UNLABELLED,
     Candidate,
     Reference,
@@ -430,14 +429,15 @@ class Predictor:
         sentences: Iterable[Sentence],
         *,
         n: int = 1,
-        coordinators: Iterable[str] = COORDINATORS,
+        coordinators: Iterable[str] | None = None,
     ) -> list[Predicted]:
         """The coordinations of each sentence, in the order given.
 
         Args:
             sentences: each text or words, and not a text alone.
             n: alternatives of each coordinator, as many as it has.
-            coordinators: words that count as one, in any case; a text is one word.
+            coordinators: words that count as one, in any case; a text is one word. None: those of the
+                corpus that the predictor learned from, of an English one the usual five.
 
         Raises:
             InputError: ``sentences`` is one text, or a sentence has an empty word; the message has the
@@ -447,6 +447,8 @@ class Predictor:
         n = _checked("n", n, _POSITIVE, "at least 1", SettingsError)
         if isinstance(sentences, str):
             raise InputError("one text instead of several", remedy="put it into a list: [text]")
+        if coordinators is None:
+            coordinators = self._model.coordinators
         if isinstance(coordinators, str):
             coordinators = [coordinators]
         listed = tuple(coordinators) if isinstance(coordinators, Iterable) else coordinators

@@ -79,7 +79,7 @@ def test_help_groups_commands_by_purpose() -> None:
         ),
         (
             "predict",
-            "[repeatable; default: --coordinators and --coordinators and/or --coordinators but",
+            "[repeatable]",
         ),
     ],
 )

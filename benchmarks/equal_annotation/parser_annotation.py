@@ -33,7 +33,7 @@ def parser_trees(corpus: Path, count: int) -> list[Sentence]:
 
 def instances(sentences: list[Sentence]) -> int:
     """How many coordinations of them the field evaluates."""
-    return sum(each.is_evaluable for sentence in sentences for each in sentence.coordinations)
+    return sum(len(sentence.evaluable) for sentence in sentences)
 
 
 def main(options: argparse.Namespace) -> None:

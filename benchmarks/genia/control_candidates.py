@@ -40,8 +40,8 @@ def real(corpus: Path, seed: int, labelled: str) -> Iterator[Candidate]:
         return sentence.split == "train" and sentence.sentence_id not in taken
 
     for sentence in read_sentences(corpus / "sentences.parquet", is_free):
-        for found in sentence.coordinations:
-            if found.is_evaluable and len(found.conjuncts) > 1:
+        for found in sentence.evaluable:
+            if len(found.conjuncts) > 1:
                 last = found.conjuncts[-1]
                 yield Candidate(
                     candidate_id=digest_of([sentence.sentence_id, found.coordinator])[:24],

@@ -34,8 +34,7 @@ def gold_of(sentences: Iterable[Sentence]) -> Gold:
     return {
         (sentence.sentence_id, each.coordinator): each
         for sentence in sentences
-        for each in sentence.coordinations
-        if each.is_evaluable
+        for each in sentence.evaluable
     }
 
 

@@ -196,7 +196,7 @@ def held_out(corpus: Path) -> list[Sentence]:
 
 def evaluable(sentence: Sentence) -> list[Coordination]:
     """The gold coordinations of a sentence that the field evaluates."""
-    return [each for each in sentence.coordinations if each.is_evaluable]
+    return list(sentence.evaluable)
 
 
 def structure_row(found: Coordination) -> Structure:

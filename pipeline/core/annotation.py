@@ -124,7 +124,7 @@ def part_of(
         sentences=len(sentences),
         boundaries=len(sentences),
         trees=sum(sentence.tree is not None for sentence in sentences) if trees else 0,
-        coordinations=sum(c.is_evaluable for s in sentences for c in s.coordinations),
+        coordinations=sum(len(s.evaluable) for s in sentences),
         among={name: count for name, count in sorted(among.items()) if count},
     )
 

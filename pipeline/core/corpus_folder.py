@@ -22,8 +22,8 @@ from pipeline.core.files import json_text, sha256_of
 from pipeline.core.fingerprint import Fingerprint, Output
 from pipeline.core.names import nearest
 from pipeline.core.parquet import MANIFEST, read_rows
-from pipeline.core.schema import TREES, read_sentences
-from pipeline.core.types import Sentence, SourceSentence
+from pipeline.core.schema import TREES, coordinators_in, read_sentences
+from pipeline.core.types import USUAL_COORDINATORS, Sentence, SourceSentence
 
 SENTENCES_FILE = "sentences.parquet"
 """The sentences of all splits, as ``ingest`` read them: the file by which a corpus folder is known."""
@@ -121,6 +121,16 @@ def ingest_card(corpus: Path) -> IngestCard:
 def corpus_name(corpus: Path) -> str:
     """What ``ingest`` called a corpus, with which its sentence ids begin; else its folder's name."""
     return ingest_card(corpus).get("name", corpus.resolve().name)
+
+
+def coordinators_of(corpus: Path) -> tuple[str, ...]:
+    """The coordinators of a corpus, the most frequent first; of one without sentences the usual ones.
+
+    Raises:
+        InputError: as ``coordinators_in``.
+    """
+    path = corpus / SENTENCES_FILE
+    return coordinators_in(path) if path.is_file() else USUAL_COORDINATORS
 
 
 def task_name(corpus: Path) -> str:

@@ -8,6 +8,7 @@ the same.
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -131,25 +132,31 @@ def words_digest(words: Sequence[str]) -> str:
     return digest_of(list(words))[:12]
 
 
-def to_ask(words: Sequence[str]) -> list[int]:
+def to_ask(words: Sequence[str], coordinators: AbstractSet[str] = COORDINATORS) -> list[int]:
     """The coordinators of a sentence that may join something: a word stands on either side."""
-    return [k for k in range(1, len(words) - 1) if words[k].lower() in COORDINATORS]
+    return [k for k in range(1, len(words) - 1) if words[k].lower() in coordinators]
 
 
-def fault_of_decision(words: Sequence[str], decision: DecisionMade) -> str | None:
+def fault_of_decision(
+    words: Sequence[str], decision: DecisionMade, coordinators: AbstractSet[str] = COORDINATORS
+) -> str | None:
     """Why a decision is none on a sentence with these words, whatever else is decided there; or None."""
     if decision.words != words_digest(words):
         return "other words than the corpus has of this sentence were decided on"
     k = decision.coordinator
     if k is None:
         return None
-    if k not in to_ask(words):
+    if k not in to_ask(words, coordinators):
         return f"word {k} of {len(words)} is no coordinator between words"
     structure = Coordination(k, words[k], UNLABELLED, decision.conjuncts)
     return fault_of_sentence(words, [structure]) if decision.conjuncts else None
 
 
-def undecided(words: Sequence[str], decisions: Mapping[int | None, DecisionMade]) -> list[int]:
+def undecided(
+    words: Sequence[str],
+    decisions: Mapping[int | None, DecisionMade],
+    coordinators: AbstractSet[str] = COORDINATORS,
+) -> list[int]:
     """Those of them of which nothing is known yet, in order.
 
     Nothing is asked of a coordinator that links other conjuncts of a structure ("a *and* b *and* c"), nor of
@@ -157,8 +164,8 @@ def undecided(words: Sequence[str], decisions: Mapping[int | None, DecisionMade]
     """
     if None in decisions:
         return []
-    known = {k for each in decisions.values() for k in linking(words, each.conjuncts)}
-    return [k for k in to_ask(words) if k not in known and k not in decisions]
+    known = {k for each in decisions.values() for k in linking(words, each.conjuncts, coordinators)}
+    return [k for k in to_ask(words, coordinators) if k not in known and k not in decisions]
 
 
 def structures_of(

@@ -5,6 +5,7 @@ Documented column by column in docs/schema.md; those of candidates come from the
 with inferred ones: an all-empty shard would otherwise come out with null-typed columns.
 """
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -13,9 +14,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.core.parquet import read_batches, read_rows
+from pipeline.core.errors import InputError
+from pipeline.core.parquet import read_batches, read_rows, read_schema
 from pipeline.core.types import (
     COLUMNS,
+    USUAL_COORDINATORS,
     Candidate,
     Coordination,
     Donor,
@@ -25,6 +28,7 @@ from pipeline.core.types import (
     Sentence,
     Span,
 )
+from pipeline.core.words import coordinator_list
 
 
 def _field(name: str, kind: pa.DataType) -> pa.Field:
@@ -161,8 +165,47 @@ def _plain(value: Any) -> Any:
 
 
 def sentence_row(sentence: Sentence) -> dict[str, Any]:
+<<<<<<< HEAD
     """A row of ``SENTENCES``, whose columns are the fields of ``Sentence``; a reader's own has more."""
     return {each.name: _plain(getattr(sentence, each.name)) for each in fields(Sentence)}
+=======
+    """A row of ``SENTENCES``, whose columns are the fields of ``Sentence`` but for ``coordinators``."""
+    row = dict(_plain(sentence))
+    del row["coordinators"]
+    return row
+
+
+_COORDINATORS = "conjoin.coordinators"
+"""Key in the footer of ``sentences.parquet``: the corpus's coordinators, the most frequent first, as JSON.
+
+So they are in the file's digest, on which all depends that is made of a corpus. Without it: the usual ones.
+"""
+
+
+def coordinators_metadata(coordinators: Sequence[str]) -> dict[str, str] | None:
+    """What the footer of ``sentences.parquet`` says of a corpus's coordinators: of the usual ones nothing."""
+    if tuple(coordinators) == USUAL_COORDINATORS:
+        return None
+    return {_COORDINATORS: json.dumps(list(coordinators), ensure_ascii=False)}
+
+
+def coordinators_in(path: Path) -> tuple[str, ...]:
+    """The coordinators of a corpus by its ``sentences.parquet``, in lower case, the most frequent first.
+
+    Raises:
+        InputError: the file is missing or damaged, or says other things than coordinators there.
+    """
+    found = (read_schema(path).metadata or {}).get(_COORDINATORS.encode())
+    if found is None:
+        return USUAL_COORDINATORS
+    try:
+        return coordinator_list(json.loads(found))
+    except (ValueError, RecursionError) as error:
+        raise InputError(
+            f"its footer has no coordinators under {_COORDINATORS}: {error}", path=path,
+            remedy="run `conjoin ingest` again",
+        ) from error  # fmt: skip
+>>>>>>> s69-lang
 
 
 def read_sentences(
@@ -175,6 +218,7 @@ def read_sentences(
     Raises:
         InputError: as ``read_rows``.
     """
+    own = frozenset(coordinators_in(path))
     for row in read_rows(path, SENTENCES, rows):
         coordinations = tuple(
             Coordination(**each | {"conjuncts": _spans(each["conjuncts"])})
@@ -182,7 +226,7 @@ def read_sentences(
         )
         tags = None if row["tags"] is None else tuple(row["tags"])
         known = {"words": tuple(row["words"]), "tags": tags, "coordinations": coordinations}
-        sentence = Sentence(**row | known)
+        sentence = Sentence(**row | known, coordinators=own)
         if keep(sentence):
             yield sentence
 

@@ -479,7 +479,9 @@ class DecodingSettings(ConjunctSettings):
         description="n-best, but with BERT: width of the search; unset: max(N, 4).",
     )
     coordinator: Annotated[str, AfterValidator(words.coordinator)] = Field(
-        "and", description="The coordinator to insert, one word."
+        "and",
+        description="The coordinator to insert, one word; unset, in a corpus of another language than "
+        "English: its most frequent one.",
     )
     coordinators_in_fills: bool = Field(
         False,

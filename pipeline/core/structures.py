@@ -1,6 +1,7 @@
 """Coordinate structures as words: where conjuncts, commas, coordinator and preconjunction stand, and may."""
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -106,8 +107,19 @@ def as_conjuncts(
     return tuple(Span(start, stop) for start, stop in zip(starts, stops, strict=True))
 
 
-def places(words: Sequence[str], coordinator: int, extent: Span) -> list[Span]:
+def places(
+    words: Sequence[str],
+    coordinator: int,
+    extent: Span,
+    coordinators: AbstractSet[str] = COORDINATORS,
+) -> list[Span]:
     """Where a conjunct may end within an outer boundary, but for the place of the coordinator itself.
+
+    Args:
+        words: of the sentence.
+        coordinator: its word index.
+        extent: the outer boundary.
+        coordinators: words that count as such, in lower case.
 
     Returns:
         Runs of separators and coordinators, as long as they go, with a word on either side; in order.
@@ -115,7 +127,7 @@ def places(words: Sequence[str], coordinator: int, extent: Span) -> list[Span]:
 
     def parts(at: int) -> bool:
         # A coordinator may be any word that a user names.
-        return at == coordinator or words[at] in SEPARATORS or words[at].lower() in COORDINATORS
+        return at == coordinator or words[at] in SEPARATORS or words[at].lower() in coordinators
 
     found: list[Span] = []
     at, last = extent.start + 1, extent.end - 1
@@ -178,13 +190,15 @@ def fault_of_sentence(words: Sequence[str], structures: Sequence[Coordination]) 
     return None
 
 
-def linking(words: Sequence[str], conjuncts: Sequence[Span]) -> list[int]:
+def linking(
+    words: Sequence[str], conjuncts: Sequence[Span], coordinators: AbstractSet[str] = COORDINATORS
+) -> list[int]:
     """The coordinators between conjuncts; the last of them is a structure's own, as treebanks have it."""
     return [
         k
         for one, other in pairwise(conjuncts)
         for k in range(one.end, other.start)
-        if words[k].lower() in COORDINATORS
+        if words[k].lower() in coordinators
     ]
 
 

@@ -5,13 +5,20 @@ All spans are half-open word indices ``[start, end)``.
 
 import re
 from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Literal
 
 from pipeline.core.files import digest_of
 
-COORDINATORS = frozenset({"and", "or", "but", "nor", "and/or"})
-"""Coordinators a coordination must have to be evaluated (lower case; paper, footnote 2)."""
+USUAL_COORDINATORS = ("and", "or", "but", "nor", "and/or")
+"""Coordinators a coordination must have to be evaluated (lower case; paper, footnote 2).
+
+Of English, and of every corpus that names no others; the most frequent first.
+"""
+
+COORDINATORS = frozenset(USUAL_COORDINATORS)
+"""The same, to ask whether a word is one."""
 
 NEGATIONS = frozenset({"not", "n't", "never", "no", "nobody", "nothing", "none", "neither", "nor"})
 """Words that deny the clause they stand in (lower case)."""
@@ -105,11 +112,6 @@ class Coordination:
         """One past the last word of the last conjunct."""
         return self.conjuncts[-1].end
 
-    @property
-    def is_evaluable(self) -> bool:
-        """Whether the coordinator is one of the five that the field evaluates."""
-        return self.word.lower() in COORDINATORS
-
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
@@ -118,7 +120,8 @@ class Sentence:
     ``words`` hold surface characters (brackets and slashes unescaped, directed treebank quotes
     kept). ``tree`` is a one-line PTB bracketing without empty elements whose leaves, unescaped, are
     ``words``. ``tags`` and ``tree`` are None for raw text. ``sentence_id`` is unique in its corpus and
-    begins with the corpus's name and a slash; ``split`` is one of ``SPLITS``.
+    begins with the corpus's name and a slash; ``split`` is one of ``SPLITS``. ``coordinators`` are its
+    corpus's, in lower case: one set for all sentences, and no column of theirs.
     """
 
     sentence_id: str
@@ -129,6 +132,12 @@ class Sentence:
     tree: str | None
     coordinations: tuple[Coordination, ...]
     license: str
+    coordinators: frozenset[str] = COORDINATORS
+
+    @property
+    def evaluable(self) -> tuple[Coordination, ...]:
+        """Those of its coordinations that are evaluated: one of the corpus's coordinators links them."""
+        return tuple(c for c in self.coordinations if c.word.lower() in self.coordinators)
 
 
 @dataclass(frozen=True, slots=True)
@@ -390,9 +399,7 @@ def is_unlabelled_seed(sentence: Sentence, min_words: int = 10) -> bool:
     which no gold speaks of, that is known only where no word is a coordinator.
     """
     return (
-        _may_be_seed(sentence, min_words)
-        and not any(c.is_evaluable for c in sentence.coordinations)
-        and not is_undecided(sentence)
+        _may_be_seed(sentence, min_words) and not sentence.evaluable and not is_undecided(sentence)
     )
 
 
@@ -411,12 +418,12 @@ def _may_be_seed(sentence: Sentence, min_words: int) -> bool:
 def is_undecided(sentence: Sentence) -> bool:
     """Whether nobody has said what its coordinators join: it has neither tags nor tree nor annotation."""
     silent = sentence.tags is None and sentence.tree is None and not sentence.coordinations
-    return silent and holds_coordinator(sentence.words)
+    return silent and holds_coordinator(sentence.words, sentence.coordinators)
 
 
-def holds_coordinator(words: Iterable[str]) -> bool:
-    """Whether a word is one of the five coordinators, in any case."""
-    return not COORDINATORS.isdisjoint(word.lower() for word in words)
+def holds_coordinator(words: Iterable[str], coordinators: AbstractSet[str] = COORDINATORS) -> bool:
+    """Whether a word is one of some coordinators, which are in lower case, in any case."""
+    return not coordinators.isdisjoint(word.lower() for word in words)
 
 
 def bracketed(words: Sequence[str], spans: Sequence[Span]) -> str:

@@ -4,6 +4,7 @@ The patterns mean the same in Python's ``re`` and in RE2, which DuckDB has.
 """
 
 import re
+from typing import Any
 
 SENTINEL = (
     r"\[(MASK|CLS|SEP|PAD|UNK|unused[0-9]+)\]|<(mask|pad|unk|/?s|extra_id_[0-9]+)>|extra_id_[0-9]"
@@ -60,3 +61,32 @@ def coordinator(word: str) -> str:
     if what is not None:
         raise ValueError(f"no coordinator: it has {what}")
     return word
+
+
+MOST_COORDINATORS = 100
+"""Of one corpus: more are a mistake."""
+
+
+def coordinator_list(found: Any) -> tuple[str, ...]:
+    """Some coordinators, if they may be those of a corpus: different words in lower case.
+
+    Args:
+        found: of any type.
+
+    Raises:
+        ValueError: they may not; the word is named.
+    """
+    if not (isinstance(found, list) and 0 < len(found) <= MOST_COORDINATORS):
+        raise ValueError(f"they are a list of 1 to {MOST_COORDINATORS} words")
+    for word in found:
+        if not isinstance(word, str) or not word:
+            raise ValueError("one of them is no word")
+        try:
+            coordinator(word)
+        except ValueError as error:
+            raise ValueError(f"{word[:20]!a}: {error}") from error
+        if word != word.lower():
+            raise ValueError(f"{word[:20]!r} is not in lower case")
+    if len(set(found)) < len(found):
+        raise ValueError("one of them is named twice")
+    return tuple(found)

@@ -16,10 +16,11 @@ from typing import Any
 import duckdb
 
 from pipeline.core.corpus_folder import SENTENCES_FILE, corpus_around
-from pipeline.core.schema import CANDIDATES, SENTENCES
-from pipeline.core.types import COLUMNS, COORDINATORS
+from pipeline.core.schema import CANDIDATES, SENTENCES, coordinators_in
+from pipeline.core.types import COLUMNS
 from pipeline.corpus.content import CONTENT, TEXT
-from pipeline.corpus.engine import columns_of, engine, fetched, parquet, rows_of
+from pipeline.corpus.coordinators import coordinators_behind
+from pipeline.corpus.engine import columns_of, engine, fetched, parquet, quoted, rows_of
 from pipeline.corpus.layout import Shards
 from pipeline.corpus.origin import sentences_of
 from pipeline.corpus.rows import generations
@@ -141,7 +142,7 @@ def compared(
     """
     path = sentences_of(reference, "treebank")
     columns_of(Shards(path, "file", (path,), (), None), SENTENCES)
-    words = ", ".join(f"'{word}'" for word in sorted(COORDINATORS))
+    words = ", ".join(map(quoted, sorted(coordinators_in(path))))
     database.execute(_COORDINATIONS.format(rows=parquet(path), split=_SPLIT, words=words))
 
     def counts(value: str, rows: str = "coordination") -> dict[Any, int]:
@@ -195,7 +196,8 @@ _OPTIONAL = ("words", "coordinator", "conjuncts", "fill", *SCORES, "license")
 """What a stand-off release, or a corpus that another program wrote, may lack of a candidate's columns."""
 
 _LENGTH = """{0}."end" - {0}."start\""""
-_HOLDS = f"list_has_any(list_transform({{}}, lambda w: lower(w)), {sorted(COORDINATORS)})"
+_KNOWN = "$coordinators"  # in their place a list of those of the corpus
+_HOLDS = f"list_has_any(list_transform({{}}, lambda w: lower(w)), {_KNOWN})"
 _PLACES = """CASE WHEN {source} THEN CASE WHEN {fill} THEN 'both' ELSE 'source' END
     WHEN {fill} THEN 'fill' ELSE 'none' END"""
 _OF_ACCEPTED = {
@@ -267,6 +269,8 @@ def summarise(shards: Shards, reference: Path | None) -> dict[str, Any]:
         if "words" not in columns:
             figures["coordinators"] = _WRITTEN_COORDINATOR
             figures["other_coordinators"] = _WRITTEN_OTHERS
+        known = f"[{', '.join(map(quoted, sorted(coordinators_behind(shards.manifest))))}]"
+        figures = {name: (own, sql.replace(_KNOWN, known)) for name, (own, sql) in figures.items()}
         found = _histograms(database, figures, columns, "reason IS NULL")
         if "conjuncts" in columns:
             found["conjunct_words"] = _conjunct_lengths(database)

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from pipeline.core.cards.parser import ParserCard
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
 from pipeline.core.names import is_plain_name, nearest
-from pipeline.core.types import Coordination, Sentence
+from pipeline.core.types import COORDINATORS, Coordination, Sentence
 from pipeline.parsing.card import learned_from, says_what_it_learned
 from pipeline.parsing.parser import CARD, REMEDY, Parser, tags_for
 from pipeline.text.coordinations import ptb_coordinations, with_clear_tags
@@ -169,7 +170,8 @@ def structures_of(
         InputError: it needs tags, and a sentence has none.
     """
     tags = tags_for(parser, sentences)
-    return structures_in(parser, [s.words for s in sentences], tags, on_batch)
+    known = sentences[0].coordinators if sentences else COORDINATORS  # they are of one corpus
+    return structures_in(parser, [s.words for s in sentences], tags, on_batch, known)
 
 
 def structures_in(
@@ -177,6 +179,7 @@ def structures_in(
     sentences: Sequence[Sequence[str]],
     tags: Sequence[Sequence[str]] | None = None,
     on_batch: Callable[[int, int], None] = _nobody,
+    coordinators: AbstractSet[str] = COORDINATORS,
 ) -> ParsedStructures:
     """The same of words.
 
@@ -190,10 +193,13 @@ def structures_in(
             unparsed[parsed.reason or "no tree found"] += 1
             found.append({})
         else:
-            found.append(structures_in_tree(parsed.tree))
+            found.append(structures_in_tree(parsed.tree, coordinators))
     return ParsedStructures(found, dict(unparsed))
 
 
-def structures_in_tree(tree: Tree) -> dict[int, Coordination]:
+def structures_in_tree(
+    tree: Tree, coordinators: AbstractSet[str] = COORDINATORS
+) -> dict[int, Coordination]:
     """The structures of a parser's tree, by their coordinators."""
-    return {each.coordinator: each for each in ptb_coordinations(with_clear_tags(tree))}
+    found = ptb_coordinations(with_clear_tags(tree, coordinators))
+    return {each.coordinator: each for each in found}

@@ -10,10 +10,16 @@ import torch
 
 from pipeline.core.annotation import Annotation, joined
 from pipeline.core.candidates import LIKE_L
-from pipeline.core.corpus_folder import SENTENCES_FILE, annotation_of_trees, trees_folder
+from pipeline.core.corpus_folder import (
+    SENTENCES_FILE,
+    annotation_of_trees,
+    coordinators_of,
+    trees_folder,
+)
 from pipeline.core.draws import annotation_of_draw
 from pipeline.core.files import digest_of, sha256_of
 from pipeline.core.types import Candidate, Reference, Reject
+from pipeline.corpus.coordinators import coordinators_input
 from pipeline.executor.run import OnBatch
 from pipeline.generate.plan import GoldRows, make_plan, seeds_of
 from pipeline.generate.settings import TREEBANK, GenerateSettings
@@ -63,6 +69,7 @@ class SpanSource(CoordinationFiles, ABC):
     def __init__(self, settings: GenerateSettings) -> None:
         self._settings, self._request = settings, request_of(settings)
         self._structures = structures_of(settings)
+        self._coordinators = coordinators_of(settings.corpus)
         self._plan = make_plan(settings)
         self.sizes: Sequence[int] = self._plan.sizes
         inert = set() if settings.decoding == "sample" else {"temperature", "top_p"}
@@ -96,7 +103,7 @@ class SpanSource(CoordinationFiles, ABC):
             found["structures"] = digest_of(self._structures.facts())
         if self._settings.targets is not None:
             found["targets"] = sha256_of(self._settings.targets)
-        return found
+        return found | coordinators_input(self._coordinators)
 
     @abstractmethod
     def model(self) -> str:
@@ -150,7 +157,8 @@ class SpanSource(CoordinationFiles, ABC):
                 # A reference counts once, however many conjuncts it gets.
                 return fill_all(some, on_batch if first else lambda _, read: on_batch(0, read))
 
-            rows, cut = grown(references, fills_of, self._settings)
+            known = frozenset(self._coordinators)
+            rows, cut = grown(references, fills_of, self._settings, known)
             return list(chain.from_iterable(rows)), {CUT: cut, **self.made_notes()}
 
         return make

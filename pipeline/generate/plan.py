@@ -26,7 +26,7 @@ from pipeline.core.documents import read_json
 from pipeline.core.draws import every_draw
 from pipeline.core.errors import InputError, SettingsError
 from pipeline.core.parquet import MANIFEST
-from pipeline.core.schema import read_sentences
+from pipeline.core.schema import coordinators_in, read_sentences
 from pipeline.core.types import Reference, SourceSentence, Span, is_unlabelled_seed
 from pipeline.generate.settings import TREEBANK, GenerateSettings
 from pipeline.generate.spans import draw_spans, place_given_spans, read_given_spans
@@ -191,7 +191,9 @@ def make_plan(settings: GenerateSettings) -> Plan:
         return _given_plan(trees, count, settings.given, settings.unit)
     targets = None
     if settings.targets is not None:
-        targets = read_targets(settings.targets, settings.seed, trees, count)
+        targets = read_targets(
+            settings.targets, settings.seed, trees, count, frozenset(coordinators_in(sentences))
+        )
     constituents = settings.spans == "constituents"
     choose = partial(
         _drawn,

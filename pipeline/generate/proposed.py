@@ -116,7 +116,7 @@ class ProposedInfilling(SpanSource):
             fills: list[list[Fill]] = []
             for start in range(0, len(references), _AT_ONCE):
                 some = references[start : start + _AT_ONCE]
-                found = propose(asked, rank, some, settings)
+                found = propose(asked, rank, some, settings, frozenset(self._coordinators))
                 fills += found
                 if not asked.replays:
                     self._count(found)

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from pipeline.core.console import warn
+from pipeline.core.corpus_folder import coordinators_of
 from pipeline.core.tally import Tally
 from pipeline.generate.settings import TREEBANK, GenerateSettings
 from pipeline.generate.sources import source_of
@@ -48,12 +49,23 @@ def run(settings: GenerateSettings) -> None:
         InputError: another run writes to the output folder.
         ModelError: as ``require_varied``, when all is written.
     """
+    settings = with_coordinator(settings)
     out = settings.out or default_out(settings)
     named = [settings.given, settings.targets, settings.scorer]
     # A served model's name may look like a path here, and is none.
     named += [] if settings.proposes else [settings.model]
     inputs = [Path(each) for each in named if each]
     make_candidates(settings, source_of(settings), out, _MAKING, inputs, replayed=settings.replay)
+
+
+def with_coordinator(settings: GenerateSettings) -> GenerateSettings:
+    """The settings with the coordinator to insert: unless something is said of it, the corpus's usual one."""
+    said = {"coordinator", "coordinators", "targets"} & {
+        name for name in settings.model_fields_set if getattr(settings, name) is not None
+    }
+    if said:
+        return settings
+    return settings.model_copy(update={"coordinator": coordinators_of(settings.corpus)[0]})
 
 
 def default_out(settings: GenerateSettings) -> Path:

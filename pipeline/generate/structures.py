@@ -23,12 +23,7 @@ _Words = tuple[str, str]
 
 def observed(sentences: Iterable[Sentence]) -> list[Structure]:
     """The evaluable structures of some sentences, in their order, as generation could make them."""
-    return [
-        structure_in(sentence, each)
-        for sentence in sentences
-        for each in sentence.coordinations
-        if each.is_evaluable
-    ]
+    return [structure_in(sentence, each) for sentence in sentences for each in sentence.evaluable]
 
 
 def structure_in(sentence: Sentence, coordination: Coordination) -> Structure:

@@ -7,6 +7,7 @@ one to a uniform draw: so what is drawn comes near the targets, as far as each s
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from math import fsum
 from pathlib import Path
@@ -18,7 +19,14 @@ from pipeline.core.cards.targets import TargetsFile
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
 from pipeline.core.structures import MOST_CONJUNCTS, PRECONJUNCTION_OF
-from pipeline.core.types import REFERENCE_LABELS, Reference, SourceSentence, Span, Structure
+from pipeline.core.types import (
+    COORDINATORS,
+    REFERENCE_LABELS,
+    Reference,
+    SourceSentence,
+    Span,
+    Structure,
+)
 from pipeline.generate.structures import random_of
 from pipeline.infill.decoding import key_of
 from pipeline.text.constituents import constituent_spans
@@ -111,7 +119,13 @@ def _made(edges: Sequence[int], words: int) -> Iterator[tuple[int, int]]:
         yield bucket_of(edges, count * words + count - 1), count
 
 
-def read_targets(path: Path, seed: int, trees: _Trees, count: int) -> Targets:
+def read_targets(
+    path: Path,
+    seed: int,
+    trees: _Trees,
+    count: int,
+    coordinators: AbstractSet[str] = COORDINATORS,
+) -> Targets:
     """The targets of a file, held against what the trees offer.
 
     Args:
@@ -119,11 +133,19 @@ def read_targets(path: Path, seed: int, trees: _Trees, count: int) -> Targets:
         seed: of the draws.
         trees: of U.
         count: how many of them are used.
+        coordinators: of the corpus; the file may name no others.
 
     Raises:
-        InputError: there is no such file, it is none of targets, or none of them is of a reference's label.
+        InputError: there is no such file, it is none of targets, or none of them is of a reference's label,
+            or one has a coordinator that the corpus does not.
     """
     found: TargetsFile = read_json(path, TargetsFile, remedy=_REMEDY)
+    for number, cell in enumerate(found["cells"]):
+        if cell["coordinator"].lower() not in coordinators:
+            raise InputError(
+                f"cells[{number}].coordinator: must be one of {', '.join(sorted(coordinators))}",
+                path=path, remedy=_REMEDY,
+            )  # fmt: skip
     edges = found["edges"]
     if sorted(set(edges)) != edges:
         raise InputError("the edges do not ascend", path=path, remedy=_REMEDY)

@@ -21,9 +21,8 @@ from pipeline.core.draws import read_draw
 from pipeline.core.errors import InputError
 from pipeline.core.families import is_model_name
 from pipeline.core.files import digest_of, sha256_of
-from pipeline.core.schema import read_sentences
+from pipeline.core.schema import coordinators_in, read_sentences
 from pipeline.core.types import (
-    COORDINATORS,
     UNLABELLED,
     Candidate,
     Coordination,
@@ -33,6 +32,7 @@ from pipeline.core.types import (
     holds_coordinator,
     is_label,
 )
+from pipeline.corpus.coordinators import coordinators_input
 from pipeline.executor.run import OnBatch
 from pipeline.harvest.parsers import parser_of
 from pipeline.harvest.settings import HarvestSettings
@@ -137,6 +137,7 @@ class NaturalTextSource(CoordinationFiles):
             "sentences": sha256_of(self._source),
             "draw": sha256_of(self._settings.corpus / draw),
             "learned": digest_of(sorted(self._learned)),
+            **coordinators_input(coordinators_in(self._source)),
         }
 
     def model(self) -> str:
@@ -182,25 +183,26 @@ class NaturalTextSource(CoordinationFiles):
 
 
 def _is_natural(sentence: Sentence) -> bool:
-    return sentence.split == "train" and holds_coordinator(sentence.words)
+    return sentence.split == "train" and holds_coordinator(sentence.words, sentence.coordinators)
 
 
 def rows_of(
     sentence: Sentence, parsed: Parsed, notes: Counter[str], *, unbalanced: bool = False
 ) -> Iterator[Candidate | Reject]:
-    """A row for each structure that one of the five coordinators links, in the order of these.
+    """A row for each structure that one of the corpus's coordinators links, in the order of these.
 
     Args:
-        sentence: its words alone are used, its id and its licence.
+        sentence: its words alone are used, its id, its licence and its corpus's coordinators.
         parsed: its tree, or why there is none.
         notes: counts what no row tells: coordinators that link nothing in this tree.
         unbalanced: whether brackets and quotes of a conjunct need not balance.
     """
-    places = [i for i, word in enumerate(sentence.words) if word.lower() in COORDINATORS]
+    known = sentence.coordinators
+    places = [i for i, word in enumerate(sentence.words) if word.lower() in known]
     if parsed.tree is None:
         notes[f"{UNPARSED}: {parsed.reason}"] += len(places)
         return
-    structures = ptb_coordinations(with_clear_tags(parsed.tree))
+    structures = ptb_coordinations(with_clear_tags(parsed.tree, known))
     found = {each.coordinator: each for each in structures}
     for place in places:
         structure = found.get(place)

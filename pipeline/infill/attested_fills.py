@@ -9,6 +9,7 @@ from transformers import PreTrainedTokenizerBase
 
 from pipeline.core.corpus_folder import (
     SENTENCES_FILE,
+    coordinators_of,
     find_trees,
     require_ingested,
     trees_digest,
@@ -81,6 +82,7 @@ def pool_of(
             vocabulary=len(tokenizer),
             tags=tags if heads else None,
             coordinators=coordinators,
+            known=frozenset(coordinators_of(corpus)),
             gaps=gaps,
         )
     )  # fmt: skip

@@ -35,6 +35,7 @@ def grown(
     references: Sequence[Reference],
     fill_all: Callable[[Sequence[Reference], bool], list[list[Fill]]],
     settings: DecodingSettings,
+    coordinators: AbstractSet[str] = COORDINATORS,
 ) -> tuple[list[list[Candidate | Reject]], int]:
     """The rows of each reference, whose structures get one conjunct after the other.
 
@@ -46,6 +47,7 @@ def grown(
         references: the source sentences and their reference spans.
         fill_all: fills for references, in their order; and whether these are their first.
         settings: as of ``rows_of``.
+        coordinators: likewise.
 
     Returns:
         The rows, and how many fills were cut (``Fill.cut``).
@@ -59,7 +61,7 @@ def grown(
             fills = [each[:1] for each in fills]
         cut += sum(fill.cut for found in fills for fill in found)
         todo, first = [], False
-        made = rows_of(open_ones, fills, settings)
+        made = rows_of(open_ones, fills, settings, coordinators)
         for place, reference, found, own in zip(places, open_ones, fills, made, strict=True):
             structure = reference.structure
             if structure is None or structure.conjuncts == len(reference.placed) + 2:
@@ -90,6 +92,7 @@ def rows_of(
     references: Sequence[Reference],
     fills: Sequence[Sequence[Fill]],
     settings: DecodingSettings,
+    coordinators: AbstractSet[str] = COORDINATORS,
 ) -> list[list[Candidate | Reject]]:
     """The rows of each reference, in their order: of each of its fills a candidate or a reject.
 
@@ -98,11 +101,13 @@ def rows_of(
         fills: of each reference.
         settings: which coordinator was inserted, whether fills may hold one, and whether conjuncts may be
             unbalanced.
+        coordinators: of the corpus, in lower case.
     """
     return [
         make_candidates(
             reference, found, settings.coordinator,
             coordinators_in_fills=settings.coordinators_in_fills, unbalanced=settings.unbalanced,
+            coordinators=coordinators,
         )
         for reference, found in zip(references, fills, strict=True)
     ]  # fmt: skip
@@ -115,6 +120,7 @@ def make_candidates(
     *,
     coordinators_in_fills: bool = False,
     unbalanced: bool = False,
+    coordinators: AbstractSet[str] = COORDINATORS,
 ) -> list[Candidate | Reject]:
     """One row per fill of a reference, in their order.
 
@@ -125,12 +131,13 @@ def make_candidates(
         reference: the source sentence and its reference span.
         fills: what to make candidates of.
         coordinator: the word to insert where the reference names no structure.
-        coordinators_in_fills: whether a fill may hold a coordinator, one of the five or the inserted
+        coordinators_in_fills: whether a fill may hold a coordinator, one of the corpus's or the inserted
             word; nothing marks what that joins.
         unbalanced: whether brackets and quotes of a conjunct need not balance.
+        coordinators: of the corpus, in lower case.
     """
     inserted_word = reference.structure.coordinator if reference.structure else coordinator
-    banned = frozenset() if coordinators_in_fills else COORDINATORS | {inserted_word.lower()}
+    banned = frozenset() if coordinators_in_fills else coordinators | {inserted_word.lower()}
     outcomes: list[Candidate | Reject] = []
     seen: set[tuple[str, ...]] = set()
     for fill in fills:

@@ -8,6 +8,7 @@ import sys
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import ExitStack
 from dataclasses import dataclass
 from hashlib import sha256
@@ -21,7 +22,7 @@ from nltk.tree import Tree
 from pipeline.core.console import Meter
 from pipeline.core.errors import InputError
 from pipeline.core.files import digest_of, sha256_of, write_json
-from pipeline.core.types import SourceSentence, Span, holds_coordinator
+from pipeline.core.types import COORDINATORS, SourceSentence, Span, holds_coordinator
 from pipeline.text.constituents import capital_of_place, constituent_spans
 from pipeline.text.gapping import CLAUSE, GappableClause, clauses_in
 from pipeline.text.heads import head_tag
@@ -84,6 +85,7 @@ class PoolPlan:
         tags: reads each sentence of the corpus, in its order, with its tags if it has any, for trees
             without; None: heads do not matter.
         coordinators: whether constituents that hold a coordinator are taken, too.
+        known: the coordinators of the corpus.
         gaps: whether they are clauses without their verb, and nothing else.
     """
 
@@ -95,6 +97,7 @@ class PoolPlan:
     vocabulary: int
     tags: Callable[[], Iterator[tuple[str, Sequence[str] | None]]] | None = None
     coordinators: bool = False
+    known: AbstractSet[str] = COORDINATORS
     gaps: bool = False
 
     @property
@@ -211,7 +214,7 @@ class _Writer(ExitStack):
 
     def _against(self, words: Sequence[str], capital: bool, untagged: bool) -> str | None:
         """Why a constituent is not taken; None: it is."""
-        if not self._plan.coordinators and holds_coordinator(words):
+        if not self._plan.coordinators and holds_coordinator(words, self._plan.known):
             return COORDINATED
         if capital:
             return CAPITAL

@@ -7,6 +7,7 @@ mean log-probability of the fill's tokens and of all that follows, joined as the
 
 import re
 from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from math import isfinite
 from typing import Any
@@ -15,7 +16,7 @@ import torch
 from transformers import PreTrainedTokenizerBase
 
 from pipeline.core.settings import DecodingSettings
-from pipeline.core.types import Attested, Donor, Reference, Reject
+from pipeline.core.types import COORDINATORS, Attested, Donor, Reference, Reject
 from pipeline.infill.attested import Ranker
 from pipeline.infill.base import SPECIAL_IN_FILL, Fill, InfillRequest, fill_tokens
 from pipeline.infill.batching import fill
@@ -45,7 +46,11 @@ Rank = Callable[[Sequence[tuple[Reference, Sequence[str]]]], list[list[Fill]]]
 
 
 def propose(
-    writer: Writer, rank: Rank, references: Sequence[Reference], settings: DecodingSettings
+    writer: Writer,
+    rank: Rank,
+    references: Sequence[Reference],
+    settings: DecodingSettings,
+    coordinators: AbstractSet[str] = COORDINATORS,
 ) -> list[list[Fill]]:
     """Fills for references: of N proposals from each twin the N best, and the others with a reason.
 
@@ -56,6 +61,7 @@ def propose(
         rank: scores what can be used.
         references: what to coordinate.
         settings: coordinator, synchronization, N, and what no fill may hold.
+        coordinators: of the corpus, in lower case.
     """
     arounds = [around_blank(each, settings.coordinator) for each in references]
     asked = [_prompts(reference, settings) for reference in references]
@@ -66,7 +72,7 @@ def propose(
         start += len(prompts)
         sides = [around[part // settings.n] for part in range(len(prompts))]
         fills.append([_proposal(reference, *each) for each in zip(own, sides, strict=True)])
-    rows = rows_of(references, fills, settings)
+    rows = rows_of(references, fills, settings, coordinators)
     refused = [
         [
             replace(each, reason=row.reason) if isinstance(row, Reject) else each

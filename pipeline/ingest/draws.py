@@ -25,11 +25,7 @@ class Draw:
 
 def drawable(sentences: Iterable[Sentence]) -> list[str]:
     """Ids of the training sentences with an evaluable coordination."""
-    return [
-        s.sentence_id
-        for s in sentences
-        if s.split == "train" and any(c.is_evaluable for c in s.coordinations)
-    ]
+    return [s.sentence_id for s in sentences if s.split == "train" and s.evaluable]
 
 
 def draw(

@@ -8,22 +8,37 @@ from pathlib import Path
 
 from pipeline.core.cards.ingest import IngestCard
 from pipeline.core.console import say, table
+<<<<<<< HEAD
 from pipeline.core.corpus_folder import DEPENDENCIES_FILE, SENTENCES_FILE
 from pipeline.core.errors import InputError
 from pipeline.core.schema import DEPENDENCIES, SENTENCES, sentence_row
+=======
+from pipeline.core.corpus_folder import SENTENCES_FILE, coordinators_of
+from pipeline.core.errors import InputError
+from pipeline.core.schema import SENTENCES, coordinators_metadata, sentence_row
+>>>>>>> s69-lang
 from pipeline.core.tally import Tally
 from pipeline.core.types import (
     REFERENCE_LABELS,
     SPLITS,
     UNDECIDED,
     UNLABELLED,
+    USUAL_COORDINATORS,
     USUAL_SPLITS,
     Sentence,
     holds_coordinator,
     is_undecided_seed,
     is_unlabelled_seed,
 )
+<<<<<<< HEAD
 from pipeline.ingest.document_sentences import UniversalSentence
+=======
+from pipeline.ingest.coordinators import (
+    FoundCoordinators,
+    find_coordinators,
+    named_coordinators,
+)
+>>>>>>> s69-lang
 from pipeline.ingest.draws import drawable
 from pipeline.ingest.readers import READERS, more_text, unlabelled
 from pipeline.ingest.reading import (
@@ -52,13 +67,20 @@ def read_sentences(settings: IngestSettings, tally: Tally) -> ReadRows:
     read = without_control("sentence", read, _text_of, tally, strict=settings.strict)
     sentences = list(_named(read, settings.reader, settings.name))
     of_text = Tally()
+    found = _coordinators(settings, sentences)
     if sentences:
         sentences += _named(unlabelled(settings, of_text), "text", settings.name)
     _check(sentences, settings.source)
+    words = found.words if found else USUAL_COORDINATORS
+    if words != USUAL_COORDINATORS:
+        known = frozenset(words)
+        sentences = [replace(each, coordinators=known) for each in sentences]
     twice = held_out_in_training(ReadItem(s.sentence_id, s.split, s.words) for s in sentences)
     counts = _counts(sentences)
     document: IngestCard = {**counts}
     document["refused"] = tally.to_dict()["refused"]
+    if words != USUAL_COORDINATORS:
+        document["coordinators"] = list(words)
     if settings.unlabelled:
         document["unlabelled"] = of_text.to_dict()
 
@@ -67,12 +89,25 @@ def read_sentences(settings: IngestSettings, tally: Tally) -> ReadRows:
         files.append(ReadFile(DEPENDENCIES_FILE, DEPENDENCIES, lambda: _dependencies(sentences)))
 
     def show() -> None:
+        if found:
+            found.show()
         _show(settings, counts, {"read": tally, "read of --unlabelled": of_text})
 
     return ReadRows(
         called="sentence",
         count=len(sentences),
+<<<<<<< HEAD
         files=files,
+=======
+        files=[
+            ReadFile(
+                SENTENCES_FILE,
+                SENTENCES,
+                lambda: map(sentence_row, sentences),
+                coordinators_metadata(words),
+            )
+        ],
+>>>>>>> s69-lang
         lines=lambda: _lines(settings, sentences),
         drawable=drawable(sentences),
         drawn_of="sentences with coordination",
@@ -83,11 +118,32 @@ def read_sentences(settings: IngestSettings, tally: Tally) -> ReadRows:
     )
 
 
+<<<<<<< HEAD
 def _dependencies(sentences: Sequence[Sentence]) -> Iterator[dict[str, str | bool]]:
     """The rows of the sentences with a dependency tree, in their order."""
     for each in sentences:
         if isinstance(each, UniversalSentence):
             yield {"sentence_id": each.sentence_id, "rows": each.rows, "parsed": each.parsed}
+=======
+def _coordinators(
+    settings: IngestSettings, sentences: Sequence[Sentence]
+) -> FoundCoordinators | None:
+    """The coordinators of a corpus; None where they are the usual ones, and nothing is said of them.
+
+    Raises:
+        InputError: as ``find_coordinators``.
+    """
+    if not sentences:
+        return None
+    if settings.reader == "corrected":
+        words = coordinators_of(settings.corpus_of())
+        return FoundCoordinators(words, Counter()) if words != USUAL_COORDINATORS else None
+    if settings.coordinators and settings.reader == "text":  # nobody said what they join
+        return FoundCoordinators(tuple(settings.coordinators), Counter())
+    if settings.coordinators:
+        return named_coordinators(settings.coordinators, sentences, settings.source)
+    return find_coordinators(sentences, settings.source) if settings.reader == "conllu" else None
+>>>>>>> s69-lang
 
 
 def _lines(settings: IngestSettings, sentences: Sequence[Sentence]) -> Iterator[str]:
@@ -136,7 +192,7 @@ def _counts(sentences: list[Sentence]) -> IngestCard:
     seeds: Counter[str] = Counter()
     for sentence in sentences:
         here = splits[sentence.split]
-        evaluable = [c for c in sentence.coordinations if c.is_evaluable]
+        evaluable = sentence.evaluable
         here["sentences"] += 1
         labels[sentence.split].update(c.label for c in evaluable)
         if evaluable:
@@ -147,7 +203,7 @@ def _counts(sentences: list[Sentence]) -> IngestCard:
             seeds["without_coordination"] += 1
         if is_unlabelled_seed(sentence, _MIN_WORDS):
             seeds[f"of_{_MIN_WORDS}_words_or_more"] += 1
-            if not holds_coordinator(sentence.words):
+            if not holds_coordinator(sentence.words, sentence.coordinators):
                 seeds["and_without_coordinator_word"] += 1
         elif is_undecided_seed(sentence, _MIN_WORDS):
             seeds[f"refused: {UNDECIDED}"] += 1

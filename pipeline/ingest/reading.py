@@ -22,11 +22,13 @@ class ReadFile:
         name: the file's.
         schema: its columns.
         rows: makes them.
+        metadata: of its footer.
     """
 
     name: str
     schema: pa.Schema
     rows: Callable[[], Iterator[Mapping[str, Any]]]
+    metadata: Mapping[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,14 +4,15 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from pipeline.core.corpora import COORDINATION, CORPORA, QUESTIONS
 from pipeline.core.documents import read_yaml
-from pipeline.core.names import PLAIN_NAME, HeldOutSplits, is_plain_name, nearest
+from pipeline.core.names import PLAIN_NAME, HeldOutSplits, by_commas, is_plain_name, nearest
 from pipeline.core.settings import OnlyWith, Settings, flag_of, only_for
+from pipeline.core.words import coordinator_list
 from pipeline.corpus.licences import LONGEST, UNKNOWN, relaxes
 from pipeline.ingest.draws import Size
 from pipeline.text.unpacking import USUAL
@@ -33,6 +34,9 @@ _OF_DOCUMENTS = (
 )  # fmt: skip
 """Options of the readers that read by document; genia has lists of its own."""
 
+
+_WITH_COORDINATORS = ("conllu", "treebank", "text")
+"""Readers of text of any language."""
 
 _MADE = ("world", "world-relations", "world-arguments", "world-questions")
 """Readers that make what they read."""
@@ -59,6 +63,7 @@ class IngestSettings(Settings):
         "questions": [("reader", ("world-questions",))],
         "apart": [("reader", _OF_QUESTIONS)],
         "of": [("reader", ("corrected",))],
+        "coordinators": [("reader", _WITH_COORDINATORS)],
         "fold": [("folds", ())],
         "least": [("reader", ("pdtb", "world-relations"))],
         "segment": [("reader", ("text",)), ("unlabelled", ())],
@@ -106,6 +111,12 @@ class IngestSettings(Settings):
         False,
         description=f"{_THESE}, and questions: stop at the first malformed tree, or question with two "
         "choices alike, instead of counting it.",
+    )
+    coordinators: Annotated[list[str], BeforeValidator(by_commas)] = Field(
+        [],
+        description=f"{', '.join(_WITH_COORDINATORS)}: the words that are coordinators, in lower case: "
+        "en,of,maar; unset: conllu: and, or, but, nor, and/or where they join most structures, else the "
+        "words that do; treebank, text: those of English.",
     )
     segment: Literal["line", "punkt", "stanza"] = Field(
         "line",
@@ -278,6 +289,11 @@ class IngestSettings(Settings):
             if size != "full" and not (re.fullmatch("[0-9]{1,9}", size) and int(size)):
                 raise ValueError(f"must be numbers of sentences above 0 or 'full', was {size!r}")
         return value
+
+    @field_validator("coordinators")
+    @classmethod
+    def _coordinators(cls, value: list[str]) -> list[str]:
+        return list(coordinator_list(value)) if value else value
 
     @field_validator("seeds")
     @classmethod

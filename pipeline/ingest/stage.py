@@ -87,7 +87,7 @@ def run(settings: IngestSettings) -> None:
         for name in own & _DATA_FILES - names:  # of another task
             (settings.out / name).unlink(missing_ok=True)
         rows = {
-            each.name: write_rows(settings.out / each.name, each.schema, each.rows())
+            each.name: write_rows(settings.out / each.name, each.schema, each.rows(), each.metadata)
             for each in found.files
         }
         rows[TEXT_FILE] = lines = _write_text(settings.out, found)
@@ -154,6 +154,8 @@ def _fingerprint(settings: IngestSettings) -> Fingerprint:
         "least": RELATIONS, "predicates": ARGUMENTS, "questions": QUESTIONS, "apart": QUESTIONS,
     }  # fmt: skip
     apart |= {name for name, task in later.items() if CORPORA[settings.reader].task != task}
+    if not settings.coordinators:
+        apart |= {"coordinators"}
     if settings.folds is None:
         apart |= {"folds", "fold"}
     return Fingerprint(

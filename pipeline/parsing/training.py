@@ -45,6 +45,9 @@ MODEL, PRETRAIN = "parser.pt", "pretrain.pt"
 ROOT = "ROOT"
 """The one root label the parser sees; stanza wants it unary and never inside a tree."""
 
+_SEVERAL = "TOP"
+"""What is below it where the treebank's own root of this label has several children."""
+
 _WRAPPERS = frozenset({"S1", "TOP", "ROOT", ""})
 BATCH = 10
 """Trees of an update."""
@@ -99,6 +102,8 @@ def _brackets(tree: Tree) -> list[Constituent]:
 def _unwrapped(tree: Tree) -> Tree:
     while tree.label() in _WRAPPERS and len(tree) == 1 and isinstance(tree[0], Tree):
         tree = tree[0]
+    if tree.label() == ROOT:  # of several constituents, as those of CoNLL-U: the phrase and a full stop
+        tree = Tree(_SEVERAL, list(tree))
     return tree
 
 

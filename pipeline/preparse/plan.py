@@ -79,7 +79,7 @@ def unlabelled_plan(source: Path, settings: PreparseSettings) -> ParsePlan:
 
 
 def coordinated_plan(source: Path, settings: PreparseSettings) -> ParsePlan:
-    """``settings.coordinated`` training sentences outside U with one of the five coordinators.
+    """``settings.coordinated`` training sentences outside U with a coordinator.
 
     Raw text has them too: it is in U only where it holds no coordinator.
 
@@ -94,7 +94,7 @@ def coordinated_plan(source: Path, settings: PreparseSettings) -> ParsePlan:
         return (
             sentence.split == "train"
             and not is_unlabelled_seed(sentence, settings.min_words)
-            and holds_coordinator(sentence.words)
+            and holds_coordinator(sentence.words, sentence.coordinators)
         )
 
     def key(name: str) -> tuple[bytes, str]:

@@ -8,6 +8,7 @@ has and of some of these very sentences.
 """
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from nltk.tree import Tree
@@ -39,22 +40,27 @@ class Hidden:
     text: str
 
 
-def natural_coordinations(words: Sequence[str], tree: Tree) -> tuple[list[Coordination], Tally]:
-    """Coordinations of two conjuncts that touch one of the five coordinators (footnote 2).
+def natural_coordinations(
+    words: Sequence[str], tree: Tree, coordinators: AbstractSet[str] = COORDINATORS
+) -> tuple[list[Coordination], Tally]:
+    """Coordinations of two conjuncts that touch one of the corpus's coordinators (footnote 2).
 
     Args:
         words: of the sentence.
         tree: its constituency tree, with tags or without.
+        coordinators: of the corpus, in lower case.
 
     Returns:
         The coordinations in the order of their coordinators, and a tally of all words among the
         coordinators: kept, or why one is of no use.
     """
     tally = Tally()
-    found = {each.coordinator: each for each in ptb_coordinations(with_clear_tags(tree))}
+    found = {
+        each.coordinator: each for each in ptb_coordinations(with_clear_tags(tree, coordinators))
+    }
     kept: list[Coordination] = []
     for index, word in enumerate(words):
-        if word.lower() not in COORDINATORS:
+        if word.lower() not in coordinators:
             continue
         coordination = found.get(index)
         reason = UNFOUND if coordination is None else _fault(words, coordination)

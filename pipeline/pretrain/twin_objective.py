@@ -19,7 +19,12 @@ from numpy.typing import NDArray
 from transformers import PreTrainedTokenizerBase
 
 from pipeline.core.cards.trees import TreesManifest
-from pipeline.core.corpus_folder import COORDINATED_FOLDER, SENTENCES_FILE, find_trees
+from pipeline.core.corpus_folder import (
+    COORDINATED_FOLDER,
+    SENTENCES_FILE,
+    coordinators_of,
+    find_trees,
+)
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError, ModelError
 from pipeline.core.parquet import MANIFEST
@@ -221,6 +226,7 @@ def read_twins(
     if not read_json(folder / MANIFEST, TreesManifest, remedy=remedy)["shards"]:
         raise InputError("no coordinated sentences were parsed", path=folder, remedy=remedy)
     trees = find_trees(folder, corpus / SENTENCES_FILE)
+    known = frozenset(coordinators_of(corpus))
     tally, overlap = Tally(), Counter[str]()
     hidden: list[Hidden] = []
     origins: list[int] = []
@@ -229,7 +235,7 @@ def read_twins(
         if tree is None:
             tally.refuse(OTHER_LEAVES)
             continue
-        found, counted = natural_coordinations(source.words, tree)
+        found, counted = natural_coordinations(source.words, tree, known)
         reason = held_out.reason(join_words(source.words).text)
         if reason:
             overlap[reason] += 1

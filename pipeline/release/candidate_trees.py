@@ -6,6 +6,7 @@ the filled sentence, and natural text is its own tree. Each part is the treebank
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -17,7 +18,13 @@ from nltk.tree import Tree
 
 from pipeline.core.cards.parser import ParserCard
 from pipeline.core.console import warn
-from pipeline.core.corpus_folder import PARSERS_FOLDER, parser_folder, trees_digest, trees_folder
+from pipeline.core.corpus_folder import (
+    PARSERS_FOLDER,
+    coordinators_of,
+    parser_folder,
+    trees_digest,
+    trees_folder,
+)
 from pipeline.core.documents import read_json
 from pipeline.core.parquet import MANIFEST
 from pipeline.core.settings import TreesOf
@@ -121,6 +128,7 @@ class CandidateTrees(ExitStack):
         super().__init__()
         self._note, self._parsed = note, 0
         self._corpus, self._trees_of = corpus, trees_of
+        self._coordinators = frozenset(coordinators_of(corpus))
         self._models = {key: str(run.get("model")) for key, run in (runs or {}).items()}
         self._named = named
         self._sets = {} if named else {k: trees_behind(corpus, r) for k, r in (runs or {}).items()}
@@ -204,7 +212,7 @@ class CandidateTrees(ExitStack):
         tree = _parsed(row)
         if tree is None:
             return None
-        found = rooted(with_clear_tags(tree))  # as ``harvest`` has it
+        found = rooted(with_clear_tags(tree, self._coordinators))  # as ``harvest`` has it
         require_sound(found, candidate.words, candidate.coordination)
         if row.tags is not None:
             with suppress(NoTree):  # where they make other conjuncts of it, they are left out
@@ -293,7 +301,7 @@ class CandidateTrees(ExitStack):
         # A sentence in which several coordinations were found is parsed once.
         asked: dict[tuple[tuple[str, ...], tuple[str, ...]], list[_Row]] = {}
         for row in rows:
-            tags = _tags(parser, row)
+            tags = _tags(parser, row, self._coordinators)
             if tags is None:
                 row.parse = NO_TAGGER
                 continue
@@ -403,7 +411,7 @@ def _fill(parse: Tree, span: Span, candidate: Candidate) -> Tree:
     return constituent(parse, span, candidate.label, NO_FILL_TREE)
 
 
-def _tags(parser: "Parser", row: _Row) -> list[str] | None:
+def _tags(parser: "Parser", row: _Row, coordinators: AbstractSet[str]) -> list[str] | None:
     """The tags to parse a row with; None where some are needed, and nothing makes them.
 
     A parser that reads the treebank's is given them, and the tagger's for what a fill put in. Into the tree
@@ -414,10 +422,14 @@ def _tags(parser: "Parser", row: _Row) -> list[str] | None:
     if row.natural and parser.needs_tags:
         return None if own is None else list(own)
     if parser.tagger is None:
-        return None if parser.needs_tags else [*map(clear_tag, candidate.words)]
+        return (
+            None
+            if parser.needs_tags
+            else [clear_tag(word, coordinators) for word in candidate.words]
+        )
     tags = list(parser.tagger.tag(candidate.words))
     if row.natural:
-        clear = map(clear_tag, candidate.words)
+        clear = (clear_tag(word, coordinators) for word in candidate.words)
         return [old if new == UNTAGGED else new for old, new in zip(tags, clear, strict=True)]
     if parser.needs_tags and own is not None:
         start, end = candidate.reference.start, candidate.reference.end

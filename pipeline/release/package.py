@@ -28,7 +28,7 @@ from pipeline.core.documents import read_json, read_yaml
 from pipeline.core.errors import InputError, SettingsError
 from pipeline.core.files import leads_out, sha256_of, write_json
 from pipeline.core.parquet import MANIFEST
-from pipeline.core.schema import read_sentences
+from pipeline.core.schema import coordinators_in, read_sentences
 from pipeline.corpus.annotated import annotation_of
 from pipeline.corpus.counts import Survey
 from pipeline.corpus.layout import Shards
@@ -87,7 +87,9 @@ def write_release(
     """
     hiding = None
     if source is not None:
-        hiding = StandOff(Repeats(s.words for s in read_sentences(source)))
+        hiding = StandOff(
+            Repeats(s.words for s in read_sentences(source)), frozenset(coordinators_in(source))
+        )
     released, rows = Survey(), {config: survey.rows[config] for config in CONFIGS}
     schemas = RELEASED if hiding is None else STAND_OFF
     grown: Counter[str] = Counter()

@@ -16,6 +16,7 @@ offsets point into the sentence.
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
@@ -247,14 +248,15 @@ class StandOff:
 
     Args:
         repeats: what finds the source's text in generated text.
+        coordinators: the corpus's, in lower case, which natural text may have at a structure.
 
     Attributes:
         withheld: by configuration, how many rows were left out for which reason.
         digests: by configuration, the digest of the rows that were not, as they are with text.
     """
 
-    def __init__(self, repeats: Repeats) -> None:
-        self._repeats = repeats
+    def __init__(self, repeats: Repeats, coordinators: AbstractSet[str] = COORDINATORS) -> None:
+        self._repeats, self._coordinators = repeats, coordinators
         self.withheld: Mapping[str, Counter[str]] = {c: Counter() for c in CONFIGS}
         self.digests: Mapping[str, RowDigest] = {config: RowDigest() for config in CONFIGS}
         self._foreign, self._first = 0, ""
@@ -319,7 +321,7 @@ class StandOff:
         if _is_natural(row):
             require_own_id(row)
             word = row["words"][row["coordinator"]]
-            if word.lower() in COORDINATORS and not self._free_text_repeats(row):
+            if word.lower() in self._coordinators and not self._free_text_repeats(row):
                 return word, None, None
             self.withheld[config][STRANGE] += 1
             return None

@@ -79,11 +79,10 @@ class HeldOut:
         self._tags = tags
         self._heads: dict[_Heads, str] = {}
         for sentence in sentences:
-            for each in sentence.coordinations:
-                if each.is_evaluable:
-                    spans = (each.conjuncts[0], each.conjuncts[-1])
-                    parts = [sentence.words[span.start : span.end] for span in spans]
-                    self._heads.setdefault(self._key(each.label, parts), sentence.sentence_id)
+            for each in sentence.evaluable:
+                spans = (each.conjuncts[0], each.conjuncts[-1])
+                parts = [sentence.words[span.start : span.end] for span in spans]
+                self._heads.setdefault(self._key(each.label, parts), sentence.sentence_id)
 
     @classmethod
     def read(cls, place: Path, corpus: Path | None, splits: Sequence[str]) -> "HeldOut":

@@ -75,7 +75,7 @@ def features_of_draw(path: Path) -> list[Features]:
     labelled, _ = read_draw(*_draw_at(path))
     found = [
         _features(c.label, c.end - c.start, c.word, len(c.conjuncts))
-        for sentence in labelled for c in sentence.coordinations if c.is_evaluable
+        for sentence in labelled for c in sentence.evaluable
     ]  # fmt: skip
     if not found:
         raise InputError("no coordination in the sentences of the draw", path=path)

@@ -126,7 +126,7 @@ def make_candidates(
         record = as_json(source.annotation())
         content = None
         if isinstance(source, GrowingSource):
-            content = UnitContent(lambda index: list(map(asdict, items(index)[0])), source.told)
+            content = UnitContent(lambda index: list(map(_content, items(index)[0])), source.told)
         return UnitFolder(
             out, len(source.sizes), source.schemas, fingerprint, command, record, content, source.notes
         )  # fmt: skip
@@ -171,6 +171,11 @@ def make_candidates(
                 making.make_whole(folder)
     if report and making.check:
         making.check(out, folder.tally())
+
+
+def _content(item: Any) -> dict[str, Any]:
+    """What an item says; the coordinators of a sentence's corpus are among the inputs."""
+    return {name: value for name, value in asdict(item).items() if name != "coordinators"}
 
 
 def _require_completions_of(count: int, out: Path) -> None:

@@ -171,20 +171,20 @@ _CLEAR = {
 """Words whose tag needs no tagger; None: the tag is the word itself."""
 
 
-def with_clear_tags(tree: Tree) -> Tree:
+def with_clear_tags(tree: Tree, coordinators: AbstractSet[str] = COORDINATORS) -> Tree:
     """A copy in which untagged coordinators and punctuation have the tag that only they can have.
 
     The rule for bare brackets finds coordinators by their tag; the other words may stay untagged.
     """
     if is_tag(tree):
         word = leaves(tree)[0]
-        return Tree(clear_tag(word), [tree[0]]) if tree.label() == UNTAGGED else tree
-    return Tree(tree.label(), [with_clear_tags(child) for child in tree])
+        return Tree(clear_tag(word, coordinators), [tree[0]]) if tree.label() == UNTAGGED else tree
+    return Tree(tree.label(), [with_clear_tags(child, coordinators) for child in tree])
 
 
-def clear_tag(word: str) -> str:
+def clear_tag(word: str, coordinators: AbstractSet[str] = COORDINATORS) -> str:
     """The tag that a word can only have, if it is a coordinator or punctuation; else ``UNTAGGED``."""
-    if word.lower() in COORDINATORS | PRECONJUNCTIONS:
+    if word.lower() in coordinators or word.lower() in PRECONJUNCTIONS:
         return "CC"
     if word in _CLEAR:
         return _CLEAR[word] or escape(word)

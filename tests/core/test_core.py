@@ -77,8 +77,12 @@ CANDIDATE = Candidate(
 def test_coordination_knows_its_extent_and_evaluability() -> None:
     """The outer boundary runs from the first conjunct to the last; case does not matter."""
     found = SENTENCE.coordinations[0]
-    assert (found.start, found.end, found.is_evaluable) == (0, 3, True)
-    assert not Coordination(1, "plus", "NP", found.conjuncts).is_evaluable
+    assert (found.start, found.end) == (0, 3)
+    loud = replace(found, word="AND")
+    plus = Coordination(1, "plus", "NP", found.conjuncts)
+    sentence = replace(SENTENCE, coordinations=(loud, plus))
+    assert sentence.evaluable == (loud,)
+    assert replace(sentence, coordinators=frozenset({"plus"})).evaluable == (plus,)
     assert CANDIDATE.coordination == Coordination(1, "and", "NP", found.conjuncts)
 
 

@@ -73,7 +73,7 @@ def test_rows_are_the_coordinations_of_the_sentences_outside_l(
     out = corpus / "candidates/harvest-10/seed-0"
     found = candidates(out)
     outside = [s for s in COORDINATED if s.sentence_id not in DRAWN]
-    gold = [(s, c) for s in outside for c in s.coordinations if c.is_evaluable]
+    gold = [(s, c) for s in outside for c in s.evaluable]
     assert [c.coordination for c in found] == [c for _, c in gold]
     assert any(len(c.conjuncts) > 2 for c in found)
     assert any(c.conjuncts[0].end < c.coordinator for c in found)

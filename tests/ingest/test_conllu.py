@@ -4,20 +4,23 @@ import lzma
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 from treebank import conllu
 
 from pipeline.core.corpus_folder import (
     annotation_of_trees,
+    coordinators_of,
     find_trees,
     ingest_card,
     parser_of_trees,
     require_ingested,
 )
+from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError, SettingsError
-from pipeline.core.parquet import read_rows
+from pipeline.core.parquet import read_rows, read_schema
 from pipeline.core.schema import DEPENDENCIES, TREES, read_sentences
-from pipeline.core.types import Sentence, bracketed, is_undecided, is_unlabelled_seed
+from pipeline.core.types import COORDINATORS, Sentence, bracketed, is_undecided, is_unlabelled_seed
 from pipeline.corpus.dependency_rows import TEXT_PARSER
 from pipeline.ingest.settings import IngestSettings
 from pipeline.ingest.stage import run
@@ -96,12 +99,131 @@ def test_what_cannot_be_read_is_counted_and_leaves_its_sentence_out(
         assert reason in said
 
 
-def test_another_language_is_refused(tmp_path: Path) -> None:
-    """Its sentences would all pass for some without coordination."""
-    words = ("tee tee NOUN 0 root", "en en CCONJ 3 cc", "melk melk NOUN 1 conj")
-    write(tmp_path / "a.conllu", conllu("a", *words), conllu("b", *words), conllu("c", *TEA))
-    with pytest.raises(InputError, match=r"en \(2\).* none of and"):
-        ingest(tmp_path / "a.conllu", tmp_path / "out")
+def joined(name: str, word: str, *, glued: str = "_") -> str:
+    """A sentence of two conjuncts and what joins them."""
+    words = ("tee tee NOUN 0 root", f"{word} {word} CCONJ 3 cc", "melk melk NOUN 1 conj")
+    return conllu(name, *(f"{each} _ {glued}" for each in words))
+
+
+def test_another_language_has_its_own_coordinators(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Words that join often enough, the most frequent first; in the file of sentences and in ingest.json."""
+    said = ["En", *["of"] * 3, *["en"] * 4, "want", "maar", "maar"]
+    alone = [conllu(f"x{n}", "maar maar ADV 2 advmod", "tee tee NOUN 0 root") for n in range(18)]
+    source = write(
+        tmp_path / "a.conllu", *(joined(str(n), word) for n, word in enumerate(said)), *alone,
+        conllu("as", "tee tee NOUN 0 root", "as as CCONJ 3 cc", "melk melk NOUN 1 conj"),
+        conllu("as2", "tee tee NOUN 0 root", "as as CCONJ 3 cc", "melk melk NOUN 1 conj"),
+        *(conllu(f"y{n}", "as as ADV 2 advmod", "tee tee NOUN 0 root") for n in range(19)),
+    )  # fmt: skip
+    found = ingest(source, tmp_path / "out", split=["train=*"])
+    # maar joins 2 of 20 times; as 2 of 21, and want once.
+    assert coordinators_of(tmp_path / "out") == ("en", "of", "maar")
+    assert {s.coordinators for s in found} == {frozenset({"en", "of", "maar"})}
+    assert read_json(tmp_path / "out/ingest.json")["coordinators"] == ["en", "of", "maar"]
+    assert sum(len(s.evaluable) for s in found) == 10
+    told = "coordinators: en 5, of 3, maar 2; they join 10 of 13 structures; others, not evaluated: as 2"
+    assert told in " ".join(capsys.readouterr().out.split())
+    named = ingest(source, tmp_path / "named", split=["train=*"], coordinators=["of", "en"])
+    assert coordinators_of(tmp_path / "named") == ("en", "of")
+    assert sum(len(s.evaluable) for s in named) == 8
+
+
+def test_the_training_split_says_them(tmp_path: Path) -> None:
+    """What joins in held-out sentences alone is none of the corpus; of a corpus without training, it is."""
+    write(tmp_path / "ud/af-train.conllu", *(joined(str(n), "en") for n in range(3)))
+    write(tmp_path / "ud/af-test.conllu", *(joined(str(n), "of") for n in range(3)))
+    ingest(tmp_path / "ud", tmp_path / "out")
+    assert coordinators_of(tmp_path / "out") == ("en",)
+    ingest(tmp_path / "ud/af-test.conllu", tmp_path / "test")
+    assert coordinators_of(tmp_path / "test") == ("of",)
+
+
+def test_english_keeps_the_usual_ones(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As the literature evaluates, whatever else joins, if half are joined by these; nothing is written."""
+    source = write(
+        tmp_path / "a.conllu",
+        joined("a", "And"),
+        joined("b", "nor"),
+        joined("c", "&"),
+        joined("d", "&"),
+    )
+    found = ingest(source, tmp_path / "out")
+    assert {s.coordinators for s in found} == {COORDINATORS}
+    assert read_schema(tmp_path / "out/sentences.parquet").metadata is None
+    assert "coordinators" not in read_json(tmp_path / "out/ingest.json")
+    assert "as usual of English: and, or, but, nor, and/or; they join 2 of 4" in " ".join(
+        capsys.readouterr().out.split()
+    )
+
+
+@pytest.mark.parametrize(
+    ("sentences", "given", "message"),
+    [
+        ([conllu("a", *LONE)], {}, "a.conllu: no coordination in any sentence: no word joins conjuncts"),
+        ([joined("a", "en")], {}, r"no word joins conjuncts often enough to be a coordinator: en \(1\)"),
+        (
+            [joined("a", "en"), joined("b", "en")], {"coordinators": ["en", "und", "oder"]},
+            r"--coordinators: und, oder joins no conjuncts here; what does: en \(2\)",
+        ),
+        (
+            [joined("a", "和", glued="SpaceAfter=No"), joined("b", "和", glued="SpaceAfter=No")], {},
+            r"no space follows 100% of the words \(SpaceAfter=No\)",
+        ),
+    ],
+)  # fmt: skip
+def test_no_coordinators_are_one_line(
+    tmp_path: Path, sentences: list[str], given: dict[str, Any], message: str
+) -> None:
+    """None in the data, unknown ones by the option, and a language without spaces between words."""
+    source = write(tmp_path / "a.conllu", *sentences)
+    with pytest.raises(InputError, match=message) as error:
+        ingest(source, tmp_path / "out", **given)
+    assert "\n" not in str(error.value)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("En,of", "'En' is not in lower case"),
+        ("en,en", "named twice"),
+        ("of [", "it has a space"),
+        (",", "names nothing"),
+    ],
+)
+def test_named_coordinators_are_words(words: str, message: str) -> None:
+    """In lower case, each once; they may be separated by commas."""
+    given = {"reader": "conllu", "source": "x", "out": "y"}
+    assert IngestSettings.build({**given, "coordinators": ["en,of"]}, None).coordinators == [
+        "en",
+        "of",
+    ]
+    with pytest.raises(SettingsError, match=message):
+        IngestSettings.build({**given, "coordinators": [words]}, None)
+
+
+def test_a_strange_footer_is_one_line(tmp_path: Path) -> None:
+    """A file of sentences may come from anywhere."""
+    source = write(tmp_path / "a.conllu", joined("a", "en"), joined("b", "en"))
+    ingest(source, tmp_path / "out")
+    path = tmp_path / "out/sentences.parquet"
+    for strange in ("[", "{}", "[]", "[1]", '["A"]', '["a", "a"]', '["a b"]', "[" * 100_000):
+        table = pq.read_table(path).replace_schema_metadata({"conjoin.coordinators": strange})
+        pq.write_table(table, path)
+        with pytest.raises(
+            InputError, match=r"its footer has no coordinators under conjoin\.coord"
+        ):
+            list(read_sentences(path))
+
+
+def test_raw_text_of_another_language_may_name_its_own(tmp_path: Path) -> None:
+    """So that it can be annotated; nobody says what they join."""
+    write(tmp_path / "a.txt", "Jan en Piet loop .\n")
+    given = {"reader": "text", "source": tmp_path / "a.txt", "name": "toy", "out": tmp_path / "out"}
+    run(IngestSettings(**given, coordinators=["en", "of"]))
+    assert coordinators_of(tmp_path / "out") == ("en", "of")
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,12 @@ some command needs is looked at.
 
 from typing import Annotated, Any, Literal, NotRequired
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 from typing_extensions import TypedDict
 
 from pipeline.core.cards.parts import CountOf, FileOfRows, PartForm, Shard, TallyForm
 from pipeline.core.documents import Count, Number
+from pipeline.core.words import coordinator_list
 
 Config = Literal["train", "rejected"]
 """What a manifest calls usable candidates, and rejects."""
@@ -45,16 +46,20 @@ class CandidatesSettings(NamingSettings, total=False):
 
 
 class CandidatesInputs(TypedDict, total=False):
-    """Those inputs of a run that are read by name."""
+    """Those inputs of a run that are read by name.
+
+    ``coordinators`` are the corpus's, the most frequent first; without them they are the usual ones.
+    """
 
     targets: str | None
+    coordinators: Annotated[list[str], AfterValidator(coordinator_list)]
 
 
 class GenerationRun(TypedDict, total=False):
     """A run behind rows that were united, as its own manifest had it."""
 
     settings: NamingSettings
-    inputs: dict[str, Any]
+    inputs: CandidatesInputs
     versions: dict[str, Any]
     tally: TallyForm
     notes: CountOf

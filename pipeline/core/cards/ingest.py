@@ -17,7 +17,8 @@ class IngestCard(TypedDict, total=False):
     """``ingest.json``, which ``ingest`` writes beside the record of its files (``core/fingerprint.py``).
 
     ``task`` is of a corpus of another task than coordination, ``senses`` of
-    one of relations, ``unlabelled`` of one with ``--unlabelled``;
+    one of relations, ``coordinators`` of one of another language than English, the most frequent first (what
+    is read of them stands in the file of sentences), ``unlabelled`` of one with ``--unlabelled``;
     ``held_out_in_training`` counts sentences outside the training split that stand in it, too. A corpus that
     another program wrote may lack everything.
     """
@@ -26,6 +27,7 @@ class IngestCard(TypedDict, total=False):
     name: PlaceName
     task: str
     senses: list[str]
+    coordinators: list[str]
     splits: dict[str, CountOf]
     labels: dict[str, CountOf]
     unlabelled_seeds: CountOf | None

@@ -9,14 +9,6 @@ from pipeline.core import words
 from pipeline.core.cards.parts import PartForm
 from pipeline.core.documents import Count
 from pipeline.core.structures import MOST_CONJUNCTS
-from pipeline.core.types import COORDINATORS
-
-
-def _known(word: str) -> str:
-    """The word, if it is a coordinator that every corpus has: nothing else in the file names others."""
-    if words.coordinator(word).lower() not in COORDINATORS:
-        raise ValueError(f"must be one of {', '.join(sorted(COORDINATORS))}")
-    return word
 
 
 class TargetKind(TypedDict):
@@ -27,7 +19,7 @@ class TargetKind(TypedDict):
 
     label: str
     length: Count
-    coordinator: Annotated[str, Field(max_length=20), AfterValidator(_known)]
+    coordinator: Annotated[str, Field(max_length=20), AfterValidator(words.coordinator)]
     preconjunction: NotRequired[str | None]
     conjuncts: Annotated[int, Field(ge=2, le=MOST_CONJUNCTS)]
     structures: NotRequired[Count]

@@ -22,9 +22,9 @@ from pipeline.core.console import Meter
 from pipeline.core.errors import InputError
 from pipeline.core.parquet import column_names, read_batches, regroup, require_text, row_count
 from pipeline.core.schema import CANDIDATES, REJECTS
-from pipeline.core.types import COORDINATORS
 from pipeline.corpus.candidate_checks import Fault, faults, null_rows
 from pipeline.corpus.content import IDENTITY, content_ids
+from pipeline.corpus.coordinators import coordinators_of_runs
 from pipeline.corpus.engine import engine
 from pipeline.corpus.layout import Shards
 from pipeline.corpus.rows import (
@@ -152,7 +152,7 @@ class RowChecks:
             rejects=rejects,
             shared=self._shards.kind == "release",
             generations=None if self._runs is None else tuple(sorted(runs)),
-            coordinators=tuple(sorted(COORDINATORS | inserted)),
+            coordinators=tuple(sorted(coordinators_of_runs(runs.values()) | inserted)),
             any_label=any(each.get("spans") == "given" for each in settings),
             rebuilt=(self._shards.manifest or {}).get("rehydrated") is True,
         )

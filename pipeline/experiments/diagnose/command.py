@@ -105,7 +105,7 @@ def run(settings: DiagnoseSettings) -> None:
     require_coordination(corpus, "diagnose")
     draw = str(card.get("draw", card["labelled"]))
     labelled, _ = read_draw(corpus, card["seed"], draw)
-    if not any(each.is_evaluable for sentence in labelled for each in sentence.coordinations):
+    if not any(sentence.evaluable for sentence in labelled):
         raise InputError(
             "L has no coordination", path=settings.run, remedy="name a run of another draw"
         )
@@ -235,7 +235,7 @@ def _errors(folder: Path, fold: Sequence[Sentence], threads: int) -> dict[tuple[
     """Of each evaluable structure, by sentence and coordinator, whether the predictor is wrong."""
     torch.set_num_threads(threads)
     predictor = CoordinationPredictor.load(folder / "predictor").to(best_device())
-    every = [(s, c) for s in fold for c in s.coordinations if c.is_evaluable]
+    every = [(s, c) for s in fold for c in s.evaluable]
     found = predictor.predict([s.words for s, _ in every], [c.coordinator for _, c in every])
     return {
         (s.sentence_id, c.coordinator): one is None or one.span != Span(c.start, c.end)
@@ -253,7 +253,7 @@ def targets_of(
         wrong: as of ``_errors``, of all folds.
         smoothing: m, how many structures what is expected of a cell counts as.
     """
-    every = [(s, c) for s in labelled for c in s.coordinations if c.is_evaluable]
+    every = [(s, c) for s in labelled for c in s.evaluable]
     edges = deciles([c.end - c.start for _, c in every])
     kinds = [_kind(s, c, edges) for s, c in every]
     errors = [wrong[s.sentence_id, c.coordinator] for s, c in every]

@@ -114,7 +114,7 @@ def read_corrected(
             )
         if each.decisions:
             for made, place in zip(each.decisions, each.lines, strict=True):
-                if fault := fault_of_decision(own.words, made):
+                if fault := fault_of_decision(own.words, made, own.coordinators):
                     raise each.problem(fault, "correct it", place)
             if reason := _why_not(own, each.decisions):
                 tally.refuse(reason, place=f"{each.path}:{each.line}")
@@ -150,7 +150,7 @@ def _why_not(own: Sentence, decisions: Sequence[DecisionMade]) -> str | None:
     known = {each.coordinator: each for each in decisions}
     if None in known:
         return ASIDE
-    return UNFINISHED if undecided(own.words, known) else None
+    return UNFINISHED if undecided(own.words, known, own.coordinators) else None
 
 
 class _Corpus:

@@ -23,6 +23,7 @@ which treebanks leave out, is taken in.
 """
 
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,7 +32,7 @@ from torch import Tensor
 from torch.nn import functional as F  # noqa: N812 - its usual name
 
 from pipeline.core.structures import places
-from pipeline.core.types import Span
+from pipeline.core.types import COORDINATORS, Span
 from pipeline.models.optim import decay_groups
 from pipeline.tasks.coordination.scorer import TwoWordMLP
 
@@ -145,9 +146,19 @@ Known = tuple[int, Sequence[Span], list[Span]]
 
 
 def known_structures(
-    words: Sequence[str], coordinators: Sequence[int], conjuncts: Sequence[Sequence[Span]]
+    words: Sequence[str],
+    coordinators: Sequence[int],
+    conjuncts: Sequence[Sequence[Span]],
+    known: AbstractSet[str] = COORDINATORS,
 ) -> Iterator[Known]:
-    """Yield those structures of a sentence whose conjuncts are known and that have a place."""
+    """Yield those structures of a sentence whose conjuncts are known and that have a place.
+
+    Args:
+        words: of the sentence.
+        coordinators: the word indices of the structures'.
+        conjuncts: theirs.
+        known: words that count as coordinators.
+    """
     for coordinator, spans in zip(coordinators, conjuncts, strict=True):
-        if found := places(words, coordinator, Span(spans[0].start, spans[-1].end)):
+        if found := places(words, coordinator, Span(spans[0].start, spans[-1].end), known):
             yield coordinator, spans, found

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
-from pipeline.core.types import COORDINATORS, Sentence, Span
+from pipeline.core.types import Sentence, Span
 from pipeline.text.coordinations import PRECONJUNCTIONS
 
 EDGE = "coordinator at the edge of the sentence"
@@ -76,7 +76,8 @@ def protected(sentence: Sentence) -> frozenset[int]:
     These are coordinators, annotated or not; whatever links the conjuncts of an annotated structure
     (coordinator, commas, *then*); and both, either or neither before one.
     """
-    found = {i for i, word in enumerate(sentence.words) if word.lower() in COORDINATORS}
+    known = sentence.coordinators
+    found = {i for i, word in enumerate(sentence.words) if word.lower() in known}
     found |= {i for i, tag in enumerate(sentence.tags or ()) if tag == _COORDINATOR}
     for each in sentence.coordinations:
         inside = {i for span in each.conjuncts for i in range(span.start, span.end)}

@@ -25,7 +25,7 @@ class Instance:
 
 def instances_of(sentences: Iterable[Sentence]) -> list[Instance]:
     """Every evaluable coordination, in order."""
-    return [Instance(s, c) for s in sentences for c in s.coordinations if c.is_evaluable]
+    return [Instance(s, c) for s in sentences for c in s.evaluable]
 
 
 def read_instances(corpus: Path, split: str, limit: int | None) -> list[Instance]:

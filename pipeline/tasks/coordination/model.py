@@ -13,7 +13,8 @@ from typing_extensions import TypedDict
 from pipeline.core.corpora import COORDINATION
 from pipeline.core.documents import Count, RelativeName
 from pipeline.core.structures import as_conjuncts, places
-from pipeline.core.types import Span
+from pipeline.core.types import USUAL_COORDINATORS, Span
+from pipeline.core.words import coordinator_list
 from pipeline.models.loading import length_limit
 from pipeline.models.optim import evaluating
 from pipeline.models.roles import load_encoder
@@ -39,11 +40,13 @@ class _Card(TypedDict):
     """The form of ``predictor.json``.
 
     ``files`` has digests by name, and ``ends`` says of what the scorer of conjuncts' ends learned, if there
-    is one; older ones lack both.
+    is one; ``coordinators`` are those of its corpus, the most frequent first, where they are not the usual.
+    Older ones lack all three.
     """
 
     mlp_hidden: int
     dropout: float | int
+    coordinators: NotRequired[list[str]]
     ends: NotRequired[dict[str, Count]]
     files: NotRequired[dict[RelativeName, str]]
 
@@ -73,6 +76,10 @@ class ScoredCoordinator:
 
 
 def _is_usable(card: Mapping[str, Any]) -> bool:
+    try:
+        coordinator_list(card.get("coordinators", [*USUAL_COORDINATORS]))
+    except ValueError:
+        return False
     return bool(card["mlp_hidden"] >= 1 and 0 <= card["dropout"] < 1)
 
 
@@ -88,17 +95,20 @@ class CoordinationPredictor(Model[CoordinationExample]):
         mlp_hidden: hidden units of the scorer.
         dropout: dropout in the scorer.
         ends: what its scorer of ends learned from; None: there is none yet.
+        coordinators: those of the corpus that it learns from, in lower case, the most frequent first.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0917 - as its card has them
         self,
         encoder: nn.Module,
         tokenizer: PreTrainedTokenizerBase,
         mlp_hidden: int,
         dropout: float,
         ends: Mapping[str, int] | None = None,
+        coordinators: Sequence[str] = USUAL_COORDINATORS,
     ) -> None:
         super().__init__()
+        self.coordinators = tuple(coordinators)
         self.encoder = encoder
         if getattr(encoder, "pooler", None) is not None:
             # Eq. 3 reads words, not the sentence; an untrained pooler would be unused weight.
@@ -121,6 +131,7 @@ class CoordinationPredictor(Model[CoordinationExample]):
         dropout: float,
         seed: int,
         encoder_dropout: float | None = None,
+        coordinators: Sequence[str] = USUAL_COORDINATORS,
     ) -> Self:
         """A predictor with the pretrained encoder ``where`` and a fresh scorer.
 
@@ -130,13 +141,18 @@ class CoordinationPredictor(Model[CoordinationExample]):
             dropout: dropout in the scorer.
             seed: seed of the scorer's weights.
             encoder_dropout: dropout in the encoder; None keeps what it was pretrained with.
+            coordinators: those of the corpus.
 
         Raises:
             ModelError: the encoder cannot be loaded.
         """
         torch.manual_seed(seed)
         encoder, tokenizer = load_encoder(where, dropout=encoder_dropout)
-        return cls(encoder, tokenizer, mlp_hidden, dropout)
+        return cls(encoder, tokenizer, mlp_hidden, dropout, coordinators=coordinators)
+
+    @property
+    def _known(self) -> frozenset[str]:
+        return frozenset(self.coordinators)
 
     @property
     def head(self) -> EndpointScorer:
@@ -146,6 +162,8 @@ class CoordinationPredictor(Model[CoordinationExample]):
     def save(self, folder: Path) -> None:
         """Write the predictor folder; it appears whole or not at all."""
         facts: dict[str, Any] = {"mlp_hidden": self.mlp_hidden, "dropout": self.dropout}
+        if self.coordinators != USUAL_COORDINATORS:
+            facts["coordinators"] = list(self.coordinators)
         # Without the scorer the card is what it was before there was one.
         ends = {} if self.ends is None else {"ends": self._ends_learned}
         save_model(self, folder, _FORMAT, facts | ends)
@@ -159,7 +177,8 @@ class CoordinationPredictor(Model[CoordinationExample]):
             InputError: its card is not JSON, or not of this form.
         """
         card: _Card = read_card(folder, _FORMAT, _Card, COORDINATION, _is_usable)
-        sizes = card["mlp_hidden"], card["dropout"], card.get("ends")
+        known = card.get("coordinators", USUAL_COORDINATORS)
+        sizes = card["mlp_hidden"], card["dropout"], card.get("ends"), known
         return load_model(folder, lambda encoder, tokenizer: cls(encoder, tokenizer, *sizes))
 
     def forward(
@@ -298,7 +317,7 @@ class CoordinationPredictor(Model[CoordinationExample]):
         """
         if self.ends is None:
             return [as_conjuncts(words, coordinator, extent) for extent in extents]
-        found = [places(words, coordinator, extent) for extent in extents]
+        found = [places(words, coordinator, extent, self._known) for extent in extents]
         distinct = list(dict.fromkeys(place for own in found for place in own))
         with evaluating(self.ends), torch.inference_mode():
             ending = set(self.ends.ends(h, coordinator, distinct))
@@ -437,7 +456,7 @@ class CoordinationPredictor(Model[CoordinationExample]):
         asked: dict[tuple[str, ...], dict[int, Known]] = {}
         for e in examples:
             if e.conjuncts:
-                for each in known_structures(e.words, e.coordinators, e.conjuncts):
+                for each in known_structures(e.words, e.coordinators, e.conjuncts, self._known):
                     asked.setdefault(e.words, {}).setdefault(each[0], each)
         rows, ends = [torch.empty(0, 2 * self.config.hidden_size)], list[float]()
         with evaluating(self), torch.inference_mode():

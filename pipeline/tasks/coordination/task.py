@@ -6,6 +6,7 @@ from pathlib import Path
 
 from pipeline.core.annotation import Annotation
 from pipeline.core.corpora import COORDINATION
+from pipeline.core.corpus_folder import coordinators_of
 from pipeline.core.draws import annotation_of_draw, read_draw
 from pipeline.core.schema import SCORED
 from pipeline.core.tally import Tally
@@ -42,7 +43,6 @@ class CoordinationTask(Task[CoordinationExample]):
         """The evaluable coordinations of each sentence as an example."""
         learned, measured, tally = [], [], Tally()
         for sentence in sources:
-            found = [c for c in sentence.coordinations if c.is_evaluable]
             each = [
                 CoordinationExample(
                     sentence.words,
@@ -50,7 +50,7 @@ class CoordinationTask(Task[CoordinationExample]):
                     (Span(c.start, c.end),),
                     conjuncts=(c.conjuncts,),
                 )
-                for c in found
+                for c in sentence.evaluable
             ]
             reasons = model.obstacles(each)
             kept = [one for one, reason in zip(each, reasons, strict=True) if reason is None]
@@ -66,7 +66,7 @@ class CoordinationTask(Task[CoordinationExample]):
 
     def labels(self, source: Sentence) -> AbstractSet[str]:
         """Those of its evaluable coordinations."""
-        return {c.label for c in source.coordinations if c.is_evaluable}
+        return {c.label for c in source.evaluable}
 
     def protected(self, source: Sentence) -> frozenset[int]:
         """The words that say where structures are."""
@@ -80,6 +80,7 @@ class CoordinationTask(Task[CoordinationExample]):
             dropout=settings.dropout,
             seed=seed,
             encoder_dropout=settings.encoder_dropout,
+            coordinators=coordinators_of(settings.corpus),
         )
 
     def load(self, folder: Path) -> CoordinationPredictor:

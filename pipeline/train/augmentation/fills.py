@@ -7,6 +7,7 @@ as it replaces a word by one token of the vocabulary, a fill of ours has one tok
 """
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any, ClassVar
@@ -14,6 +15,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
+from pipeline.core.corpus_folder import coordinators_of
 from pipeline.core.errors import ModelError
 from pipeline.core.files import digest_of
 from pipeline.core.types import COORDINATORS
@@ -50,12 +52,19 @@ class WordFiller:
         where: what to hand to ``from_pretrained``.
         device: where it runs.
         reader: the predictor's tokenizer, which must know a word that is filled in.
+        coordinators: words that are never filled in, in lower case.
 
     Raises:
         ModelError: it is no masked LM: the checkpoint has no LM head, say.
     """
 
-    def __init__(self, where: str, device: torch.device, reader: WordEncoding) -> None:
+    def __init__(
+        self,
+        where: str,
+        device: torch.device,
+        reader: WordEncoding,
+        coordinators: AbstractSet[str] = COORDINATORS,
+    ) -> None:
         with needed_by("fill", "a masked LM"):
             model, tokenizer = load_language_model("bert", where)
             cut_as_in_text(tokenizer)
@@ -65,7 +74,7 @@ class WordFiller:
         self._end = positionwise_end(model.base_model)
         embeddings: Any = model.get_input_embeddings()
         self._banned = torch.ones(int(embeddings.weight.shape[0]), dtype=torch.bool, device=device)
-        self._words = _whole_words(self._encoding, len(self._banned), reader)
+        self._words = _whole_words(self._encoding, len(self._banned), reader, coordinators)
         if not self._words:
             raise ModelError(
                 f"no token of {where!r} is a whole word", remedy="name another by --augment-lm"
@@ -137,7 +146,9 @@ class WordFiller:
         return tuple(self._words[token] for token in tokens.tolist())
 
 
-def _whole_words(encoding: WordEncoding, rows: int, reader: WordEncoding) -> dict[int, str]:
+def _whole_words(
+    encoding: WordEncoding, rows: int, reader: WordEncoding, coordinators: AbstractSet[str]
+) -> dict[int, str]:
     """The tokens that may be fills, with their words: read as a word, such a word is that token.
 
     Control characters, which a vocabulary of bytes has, are no words, nor is what ``reader`` takes for
@@ -159,7 +170,7 @@ def _whole_words(encoding: WordEncoding, rows: int, reader: WordEncoding) -> dic
         for (i, text), (each, other) in zip(usable.items(), read, strict=True):
             own = each.ids[each.last[0] + 1 : each.last[1] + 1]
             known = reader.tokenizer.unk_token_id not in other.ids[other.last[0] + 1 :]
-            if own == (i,) and known and text.lower() not in COORDINATORS:
+            if own == (i,) and known and text.lower() not in coordinators:
                 found[i] = text
         encoding.forget()
         reader.forget()
@@ -182,7 +193,10 @@ class Fills:
         self._draw = WordDraw.of(
             material.labelled, material.seed, material.alpha, material.mask_tags
         )
-        self._filler = WordFiller(material.lm, material.device, material.encoding)
+        self._filler = WordFiller(
+            material.lm, material.device, material.encoding,
+            frozenset(coordinators_of(material.corpus)),
+        )  # fmt: skip
         examples = [each.example for each in material.labelled]
         self._long = {n for n, each in enumerate(examples) if not self._filler.reads(each.words)}
         self.facts = {

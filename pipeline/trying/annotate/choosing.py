@@ -27,7 +27,7 @@ def to_annotate(sentences: Iterable[Sentence], split: str, tally: Tally) -> list
     for each in sentences:
         if each.split != split:
             tally.refuse(OTHER_SPLIT)
-        elif not to_ask(each.words):
+        elif not to_ask(each.words, each.coordinators):
             tally.refuse(NO_COORDINATOR)
         elif each.words in found:
             tally.refuse(TWICE)

@@ -9,7 +9,7 @@ from pipeline.core.corpus_folder import SENTENCES_FILE, corpus_name, require_ing
 from pipeline.core.decisions import DrawnToAnnotate, fault_of_decision
 from pipeline.core.errors import InputError
 from pipeline.core.local_page import address, listening, opened, serve
-from pipeline.core.schema import read_sentences
+from pipeline.core.schema import coordinators_in, read_sentences
 from pipeline.core.tally import Tally
 from pipeline.core.types import Sentence
 from pipeline.trying.annotate.choosing import in_random_order, next_drawn, to_annotate
@@ -35,6 +35,7 @@ def run(settings: AnnotateSettings) -> None:
     claim = Claim(out, "annotate", inputs, _earlier, file=True)
     claim.check()
     require_ingested(settings.corpus)
+    known = frozenset(coordinators_in(source))
     with listening(settings.port) as (listener, token):
         tally = Tally()
         chosen = to_annotate(read_sentences(source), settings.split, tally)
@@ -48,7 +49,7 @@ def run(settings: AnnotateSettings) -> None:
         if settings.predictor is not None:
             from pipeline.trying.annotate.proposals import Machines  # noqa: PLC0415 - torch
 
-            machines = Machines(settings.predictor, settings.parser)
+            machines = Machines(settings.predictor, settings.parser, known)
         with saved(claim.check()) as file:
             if len(file.decided.drawn) < settings.size:
                 sure: Mapping[str, float] = {}
@@ -65,12 +66,14 @@ def run(settings: AnnotateSettings) -> None:
             words = {each.sentence_id: each.words for each in drawn}
             proposals = machines.proposals(drawn) if machines else {}
             command = ["conjoin", "ingest", "corrected", str(out), "--of", str(settings.corpus)]
-            app = make_app(file, words, proposals, token, shell_line(command))
+            app = make_app(file, words, proposals, token, shell_line(command), known)
             url = address(listener, token)
-            say(f"{progress(file.decided, words)}: {url} (Ctrl-C ends it; all is saved in {out})")
+            say(
+                f"{progress(file.decided, words, known)}: {url} (Ctrl-C ends it; all is saved in {out})"
+            )
             with opened(url, settings.open):
                 serve(app, listener)
-            say(f"{progress(file.decided, words)}: {out}; next: {shell_line(command)}")
+            say(f"{progress(file.decided, words, known)}: {out}; next: {shell_line(command)}")
 
 
 def _earlier(place: Path) -> Listed:
@@ -114,6 +117,7 @@ def _drawn(file: Saved, source: Path) -> list[Sentence]:
             what = f"a sentence that {source} does not have"
             raise InputError(what, path=file.path, sentence_id=each, remedy=remedy)
     for made in file.decided.decisions:
-        if fault := fault_of_decision(found[made.sentence_id].words, made):
+        own = found[made.sentence_id]
+        if fault := fault_of_decision(own.words, made, own.coordinators):
             raise InputError(fault, path=file.path, sentence_id=made.sentence_id, remedy=remedy)
     return [found[each] for each in file.decided.drawn]

@@ -1,10 +1,11 @@
 """What a predictor and a parser say of sentences that a person shall annotate."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 
 from pipeline.core.device import best_device
-from pipeline.core.types import Sentence, Span
+from pipeline.core.types import COORDINATORS, Sentence, Span
 from pipeline.tasks.coordination.model import CoordinationPredictor
 from pipeline.text.lines import GivenSentence
 from pipeline.trying.annotate.questions import Proposals
@@ -18,19 +19,23 @@ class Machines:
     Args:
         predictor: its folder.
         parser: its folder, or that of a corpus that has one.
+        coordinators: those of the corpus, in lower case.
 
     Raises:
         InputError: there is no parser.
         ModelError: one of them cannot be loaded.
     """
 
-    def __init__(self, predictor: Path, parser: Path | None) -> None:
+    def __init__(
+        self, predictor: Path, parser: Path | None, coordinators: AbstractSet[str] = COORDINATORS
+    ) -> None:
         self._predictor = CoordinationPredictor.load(predictor).to(best_device())
-        self._parse: Parse | None = None if parser is None else parser_of(parser)
+        self._known = coordinators
+        self._parse: Parse | None = None if parser is None else parser_of(parser, coordinators)
 
     def _answers(self, sentences: Iterable[Sentence]) -> Iterator[SentenceAnswer]:
         given = (GivenSentence(each.words, 1, each.sentence_id) for each in sentences)
-        return answers(self._predictor, given, parse=self._parse)
+        return answers(self._predictor, given, coordinators=self._known, parse=self._parse)
 
     def proposals(self, sentences: Sequence[Sentence]) -> Proposals:
         """The conjuncts of each coordinator, as ``predict`` finds them."""
@@ -59,7 +64,9 @@ class Machines:
         given = (GivenSentence(each.words, 1, each.sentence_id) for each in sentences)
         found: dict[str, float] = {}
         # With tau 0 the parser's structure is the answer wherever it has one.
-        for answer in answers(self._predictor, given, parse=self._parse, tau=0.0):
+        for answer in answers(
+            self._predictor, given, coordinators=self._known, parse=self._parse, tau=0.0
+        ):
             for each in answer.entries:
                 if isinstance(each, Found) and each.structure and each.best:
                     own, other = each.best[0], each.structure[0]

@@ -8,6 +8,7 @@ semicolons before the coordinator. In the training sentences of GENIA a conjunct
 """
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
@@ -24,7 +25,7 @@ from pipeline.core.decisions import (
 )
 from pipeline.core.errors import InputError
 from pipeline.core.structures import COMMA, as_conjuncts, fault_of_sentence, linking, places
-from pipeline.core.types import Coordination, Span
+from pipeline.core.types import COORDINATORS, Coordination, Span
 
 Words = Mapping[str, Sequence[str]]
 """The words of the sentences that were drawn, by their ids."""
@@ -50,7 +51,12 @@ class GivenAnswer:
     seconds: float
 
 
-def decision(decided: Decided, words_of: Words, answer: GivenAnswer) -> DecisionMade:
+def decision(
+    decided: Decided,
+    words_of: Words,
+    answer: GivenAnswer,
+    coordinators: AbstractSet[str] = COORDINATORS,
+) -> DecisionMade:
     """What an answer decides; the structure is that of the last coordinator that links its conjuncts.
 
     Raises:
@@ -60,7 +66,7 @@ def decision(decided: Decided, words_of: Words, answer: GivenAnswer) -> Decision
     known = decided.of(answer.sentence_id)
     if words is None or answer.sentence_id not in decided.drawn:
         raise InputError("a sentence that was not drawn", sentence_id=answer.sentence_id[:100])
-    open_ = undecided(words, known)
+    open_ = undecided(words, known, coordinators)
     k = answer.coordinator
     if not open_ or (k is not None and k not in open_):
         raise InputError("decided already, or nothing that is asked", remedy="reload the page")
@@ -68,7 +74,8 @@ def decision(decided: Decided, words_of: Words, answer: GivenAnswer) -> Decision
         structure = Coordination(k, words[k], "", answer.conjuncts)
         if fault := fault_of_sentence(words, [structure]):
             raise InputError(fault)
-        k = max(k, *(each for each in linking(words, answer.conjuncts) if each in open_))
+        linked = [each for each in linking(words, answer.conjuncts, coordinators) if each in open_]
+        k = max(k, *linked)
         structure = Coordination(k, words[k], "", answer.conjuncts)
         if fault := fault_of_sentence(words, [*structures_of(words, known.values()), structure]):
             raise InputError(fault)
@@ -112,21 +119,31 @@ class AnnotationProgress:
         return said if self.seconds is None else f"{said}, {self.seconds:.1f} s a coordinator"
 
 
-def progress(decided: Decided, words_of: Words) -> AnnotationProgress:
+def progress(
+    decided: Decided, words_of: Words, coordinators: AbstractSet[str] = COORDINATORS
+) -> AnnotationProgress:
     """How far it is."""
     known = _by_sentence(decided)
     took = [each.seconds for each in decided.decisions if each.coordinator is not None]
     return AnnotationProgress(
         len(decided.drawn),
-        sum(not undecided(words_of[each], known.get(each, {})) for each in decided.drawn),
+        sum(
+            not undecided(words_of[each], known.get(each, {}), coordinators)
+            for each in decided.drawn
+        ),
         sum(bool(each.conjuncts) for each in decided.decisions),
         median(took) if took else None,
     )
 
 
-def shown(decided: Decided, words_of: Words, proposals: Proposals) -> dict[str, Any]:
+def shown(
+    decided: Decided,
+    words_of: Words,
+    proposals: Proposals,
+    coordinators: AbstractSet[str] = COORDINATORS,
+) -> dict[str, Any]:
     """What the page is told: how far it is, and the first sentence with an open coordinator."""
-    now = progress(decided, words_of)
+    now = progress(decided, words_of, coordinators)
     page: dict[str, Any] = {
         "of": now.of, "done": now.done, "said": str(now), "undo": bool(decided.decisions),
         "sentence": None,
@@ -134,17 +151,17 @@ def shown(decided: Decided, words_of: Words, proposals: Proposals) -> dict[str, 
     known = _by_sentence(decided)
     for number, sentence_id in enumerate(decided.drawn, 1):
         words, own = words_of[sentence_id], known.get(sentence_id, {})
-        if open_ := undecided(words, own):
+        if open_ := undecided(words, own, coordinators):
             structures = structures_of(words, own.values())
             proposal = proposals.get(sentence_id, {}).get(open_[0], ())
             page["sentence"] = {
                 "id": sentence_id, "number": number, "words": list(words), "coordinator": open_[0],
-                "coordinators": to_ask(words), "open": open_,
+                "coordinators": to_ask(words, coordinators), "open": open_,
                 "structures": [_pairs(each.conjuncts) for each in structures],
                 "places": [
                     {"start": place.start, "end": place.end,
                      "ends": ends(words, place, open_[0], proposal, structures)}
-                    for place in places(words, open_[0], Span(0, len(words)))
+                    for place in places(words, open_[0], Span(0, len(words)), coordinators)
                 ],
                 "beside": _beside(words, open_[0]), "proposal": _pairs(proposal),
             }  # fmt: skip

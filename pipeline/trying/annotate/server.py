@@ -1,6 +1,7 @@
 """The page in which coordinations are annotated, and its server (``core.local_page``)."""
 
 from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 from typing import Any
 from urllib.parse import urlencode
 
@@ -11,7 +12,7 @@ from typing_extensions import TypedDict
 from pipeline.core.documents import Count, Number, PlaceName, parse_json
 from pipeline.core.errors import InputError
 from pipeline.core.local_page import TOKEN, local_app, rendered
-from pipeline.core.types import Span
+from pipeline.core.types import COORDINATORS, Span
 from pipeline.trying.annotate.questions import (
     GivenAnswer,
     Proposals,
@@ -42,7 +43,14 @@ class AnswerForm(TypedDict):
     seconds: Number
 
 
-def make_app(saved: Saved, words: Words, proposals: Proposals, token: str, then: str) -> FastAPI:
+def make_app(  # noqa: PLR0917 - called once
+    saved: Saved,
+    words: Words,
+    proposals: Proposals,
+    token: str,
+    then: str,
+    coordinators: AbstractSet[str] = COORDINATORS,
+) -> FastAPI:
     """The application: the page, its files, ``/api/now``, ``/api/decide`` and ``/api/undo``.
 
     Args:
@@ -51,6 +59,7 @@ def make_app(saved: Saved, words: Words, proposals: Proposals, token: str, then:
         proposals: of a predictor, or none.
         token: the text that every request must bring.
         then: the command that reads what is saved.
+        coordinators: words that are asked of, in lower case.
     """
     app = local_app(_COMMAND, token, ASSETS)
     scripts = [name for name in ASSETS if name.endswith(".js")]
@@ -70,7 +79,7 @@ def make_app(saved: Saved, words: Words, proposals: Proposals, token: str, then:
 
     @app.get("/api/now")
     def now() -> Response:
-        return JSONResponse(shown(saved.decided, words, proposals))
+        return JSONResponse(shown(saved.decided, words, proposals, coordinators))
 
     @app.post("/api/undo")
     def undo() -> Response:
@@ -83,7 +92,9 @@ def make_app(saved: Saved, words: Words, proposals: Proposals, token: str, then:
             body += part
             if len(body) > MOST_BYTES:
                 return PlainTextResponse(f"an answer of over {MOST_BYTES // 1024} kB\n", 413)
-        return answered(lambda: saved.add(decision(saved.decided, words, _answer(body))))
+        return answered(
+            lambda: saved.add(decision(saved.decided, words, _answer(body), coordinators))
+        )
 
     return app
 

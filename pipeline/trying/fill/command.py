@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from pipeline.core.console import say
+from pipeline.core.corpus_folder import coordinators_of
 from pipeline.core.errors import InputError, ModelError, SettingsError
 from pipeline.core.families import family_names, family_of, papers_families
 from pipeline.core.types import (
@@ -35,6 +36,9 @@ def run(settings: FillSettings) -> None:
             head, for which a bare sentence has no tags; a label for free fills.
         ModelError: a model is missing or cannot fill masks.
     """
+    known = coordinators_of(settings.corpus)
+    if "coordinator" not in settings.model_fields_set:
+        settings = settings.model_copy(update={"coordinator": known[0]})
     words = tuple(split_words(settings.sentence))
     span = find_span(words, settings.span)
     attested = settings.fills == "attested"
@@ -55,7 +59,7 @@ def run(settings: FillSettings) -> None:
                 remedy="name one of: " + ", ".join(REFERENCE_LABELS),
             )
         check_source(lm, fills)
-        for outcome in rows_of([reference], [fills], settings)[0]:
+        for outcome in rows_of([reference], [fills], settings, frozenset(known))[0]:
             say(f"{lm}: {_shown(outcome)}")
 
 

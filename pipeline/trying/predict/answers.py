@@ -12,7 +12,7 @@ from itertools import groupby, islice
 from typing import Any
 
 from pipeline.core.runs import TOGETHER, USUAL_TAU
-from pipeline.core.types import COORDINATORS, Coordination, Span, bracketed
+from pipeline.core.types import Coordination, Span, bracketed
 from pipeline.models.words import BATCH_TOKENS, TOO_LONG
 from pipeline.tasks.coordination.consistent import (
     CHOICES,
@@ -127,7 +127,7 @@ def answers(
     predictor: CoordinationPredictor,
     sentences: Iterable[GivenSentence],
     *,
-    coordinators: AbstractSet[str] = COORDINATORS,
+    coordinators: AbstractSet[str] | None = None,
     n: int = 1,
     batch_tokens: int = BATCH_TOKENS,
     block: int = BLOCK,
@@ -139,16 +139,17 @@ def answers(
     Args:
         predictor: on the device that shall do the work.
         sentences: any number, of which ``block`` are kept at a time, or fewer if they are very long.
-        coordinators: words that count, in lower case.
+        coordinators: words that count, in lower case; None: those that the predictor knows.
         n: how many structures each coordinator gets, if it has as many.
         batch_tokens: subwords encoded together.
         block: sentences predicted together; probabilities depend on it in their last digits.
         parse: a parser whose structures stand as ``coordination/with_parser.py`` has it; None: there is none.
         tau: of that rule.
     """
+    known = frozenset(predictor.coordinators) if coordinators is None else coordinators
     for given in _blocks(sentences, block):
         places = [
-            [k for k, word in enumerate(sentence.words) if word.lower() in coordinators]
+            [k for k, word in enumerate(sentence.words) if word.lower() in known]
             for sentence in given
         ]
         parsed = _parsed(parse, given, places)

@@ -72,17 +72,18 @@ def _predict(settings: PredictSettings, lines: NumberedLines, out: TextIO) -> No
         claim = Claim(settings.out, "predict", [each for each in named if str(each) != "-"])
         claim.check()
     predictor = CoordinationPredictor.load(find_predictor(settings.predictor)).to(best_device())
+    known = frozenset(word.lower() for word in settings.coordinators or predictor.coordinators)
     tally, sources, unparsed = Tally(), Counter[str](), Counter[str]()
     sentences, cut, begun = 0, 0, time.monotonic()
     found = answers(
         predictor,
         read_sentences(lines, form, tally),
-        coordinators=frozenset(word.lower() for word in settings.coordinators),
+        coordinators=known,
         n=settings.n_best,
         batch_tokens=settings.batch_tokens,
         # A typed sentence is answered at once.
         block=1 if lines.interactive else BLOCK,
-        parse=None if settings.parser is None else parser_of(settings.parser),
+        parse=None if settings.parser is None else parser_of(settings.parser, known),
         tau=settings.tau,
     )
     screen = out.isatty()  # words may be of any make; a file has them as they are

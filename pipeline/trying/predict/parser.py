@@ -2,17 +2,23 @@
 
 import shutil
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 
 from pipeline.core.cards.parser import ParserCard
 from pipeline.core.claims import atomic_folder
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError, ModelError
+from pipeline.core.types import COORDINATORS
 from pipeline.trying.predict.answers import Parse, ParsedSentence
 
 
-def parser_of(folder: Path) -> Parse:
+def parser_of(folder: Path, coordinators: AbstractSet[str] = COORDINATORS) -> Parse:
     """The parser of a folder, or of a corpus folder.
+
+    Args:
+        folder: its place.
+        coordinators: words that its trees may be read at, in lower case.
 
     Raises:
         InputError: there is none.
@@ -34,7 +40,9 @@ def parser_of(folder: Path) -> Parse:
         return [
             ParsedSentence(unparsed=parsed.reason or "no tree found")
             if parsed.tree is None
-            else ParsedSentence(structures_in_tree(parsed.tree), tuple(constituents(parsed.tree)))
+            else ParsedSentence(
+                structures_in_tree(parsed.tree, coordinators), tuple(constituents(parsed.tree))
+            )
             for parsed in parser.outcomes(sentences)
         ]
 

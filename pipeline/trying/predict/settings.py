@@ -7,7 +7,6 @@ from pydantic import AfterValidator, Field, model_validator
 
 from pipeline.core.runs import USUAL_TAU
 from pipeline.core.settings import OnlyWith, Settings
-from pipeline.core.types import COORDINATORS
 from pipeline.text.unpacking import Size
 
 
@@ -33,9 +32,9 @@ class AnswerSettings(Settings):
         "times that of its best.",
     )
     coordinators: list[Annotated[str, AfterValidator(_one_word)]] = Field(
-        sorted(COORDINATORS),
-        min_length=1,
-        description="Word that counts as coordinator, in any case, instead of these.",
+        [],
+        description="Word that counts as coordinator, in any case; unset: those of the corpus that the "
+        "predictor learned from, of an English one and, or, but, nor and and/or.",
     )
     batch_tokens: int = Field(
         2048, ge=1, description="Subwords encoded together, padding included."

@@ -6,6 +6,7 @@ It does what ``conjoin predict`` does, by the same code (``answers.py``).
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -87,7 +88,6 @@ class CoordinationFinder:
     def __init__(self, name: str, settings: ComponentSettings) -> None:
         self.name, self._settings = name, settings
         self.skipped, self.unparsed = Counter[str](), Counter[str]()
-        self._coordinators = frozenset(word.lower() for word in settings.coordinators)
         self._predictor: CoordinationPredictor | None = None
         self._parse: Parse | None = None
         self._parser = settings.parser
@@ -145,8 +145,12 @@ class CoordinationFinder:
                 )
             self._predictor = self._placed(CoordinationPredictor.load(settings.predictor))
         if self._parse is None and self._parser is not None:
-            self._parse = parser_of(self._parser)
+            self._parse = parser_of(self._parser, self._coordinators(self._predictor))
         return self._predictor
+
+    def _coordinators(self, predictor: CoordinationPredictor) -> frozenset[str]:
+        named = self._settings.coordinators or predictor.coordinators
+        return frozenset(word.lower() for word in named)
 
     def _placed(self, predictor: CoordinationPredictor) -> CoordinationPredictor:
         return predictor.to(_device(self._settings.device))
@@ -221,6 +225,7 @@ class CoordinationFinder:
 
     def _annotate(self, docs: Sequence[Doc]) -> None:
         predictor = self.load()
+        known = self._coordinators(predictor)
         places = [(number, tokens) for number, doc in enumerate(docs) for tokens in _sentences(doc)]
         given = (
             GivenSentence(tuple(docs[number][i].text for i in tokens), line)
@@ -229,18 +234,24 @@ class CoordinationFinder:
         found = answers(
             predictor,
             given,
-            coordinators=self._coordinators,
+            coordinators=known,
             batch_tokens=self._settings.batch_tokens,
             parse=self._parse,
             tau=self._settings.tau,
         )
         groups = [_Groups(doc) for doc in docs]
         for (number, tokens), answer in zip(places, found, strict=True):
-            self._take(groups[number], tokens, answer)
+            self._take(groups[number], tokens, answer, known)
         for each in groups:
             each.close()
 
-    def _take(self, groups: "_Groups", tokens: Sequence[int], answer: SentenceAnswer) -> None:
+    def _take(
+        self,
+        groups: "_Groups",
+        tokens: Sequence[int],
+        answer: SentenceAnswer,
+        known: AbstractSet[str],
+    ) -> None:
         """Put the answer to a sentence, whose words are these tokens, into its document."""
         if answer.beside and answer.beside.unparsed:
             self.unparsed[answer.beside.unparsed] += 1
@@ -257,7 +268,7 @@ class CoordinationFinder:
                 )
                 if not places:  # the sentence is refused as a whole
                     words = map(str.lower, answer.sentence.words)
-                    places = [k for k, word in enumerate(words) if word in self._coordinators]
+                    places = [k for k, word in enumerate(words) if word in known]
             for k in places:
                 self.skipped[entry.reason] += 1
                 groups.miss(tokens[k], entry.reason)

@@ -11,6 +11,9 @@ from spacy.language import Language
 from pipeline.trying.predict.settings import ComponentSettings
 
 _USUAL = {name: field.get_default() for name, field in ComponentSettings.model_fields.items()}
+_USUAL["coordinators"] = (
+    None  # those that the predictor knows; of a list spaCy takes [] for a choice
+)
 
 
 # The settings are checked by ``ComponentSettings``, in one line; spaCy takes any value of what is Any.
