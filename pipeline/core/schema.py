@@ -165,14 +165,11 @@ def _plain(value: Any) -> Any:
 
 
 def sentence_row(sentence: Sentence) -> dict[str, Any]:
-<<<<<<< HEAD
-    """A row of ``SENTENCES``, whose columns are the fields of ``Sentence``; a reader's own has more."""
-    return {each.name: _plain(getattr(sentence, each.name)) for each in fields(Sentence)}
-=======
-    """A row of ``SENTENCES``, whose columns are the fields of ``Sentence`` but for ``coordinators``."""
-    row = dict(_plain(sentence))
-    del row["coordinators"]
-    return row
+    """A row of ``SENTENCES``, whose columns are the fields of ``Sentence`` but for ``coordinators``.
+
+    A reader's own sentence may have more.
+    """
+    return {name: _plain(getattr(sentence, name)) for name in SENTENCES.names}
 
 
 _COORDINATORS = "conjoin.coordinators"
@@ -205,7 +202,6 @@ def coordinators_in(path: Path) -> tuple[str, ...]:
             f"its footer has no coordinators under {_COORDINATORS}: {error}", path=path,
             remedy="run `conjoin ingest` again",
         ) from error  # fmt: skip
->>>>>>> s69-lang
 
 
 def read_sentences(

@@ -20,7 +20,7 @@ class UniversalSentence(Sentence):
         parsed: whether the tree is a parser's, of which ``tags``, ``tree`` and ``coordinations`` say nothing.
     """
 
-    rows: str
+    rows: str = ""
     parsed: bool = False
 
 

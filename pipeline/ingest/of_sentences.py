@@ -8,15 +8,9 @@ from pathlib import Path
 
 from pipeline.core.cards.ingest import IngestCard
 from pipeline.core.console import say, table
-<<<<<<< HEAD
-from pipeline.core.corpus_folder import DEPENDENCIES_FILE, SENTENCES_FILE
+from pipeline.core.corpus_folder import DEPENDENCIES_FILE, SENTENCES_FILE, coordinators_of
 from pipeline.core.errors import InputError
-from pipeline.core.schema import DEPENDENCIES, SENTENCES, sentence_row
-=======
-from pipeline.core.corpus_folder import SENTENCES_FILE, coordinators_of
-from pipeline.core.errors import InputError
-from pipeline.core.schema import SENTENCES, coordinators_metadata, sentence_row
->>>>>>> s69-lang
+from pipeline.core.schema import DEPENDENCIES, SENTENCES, coordinators_metadata, sentence_row
 from pipeline.core.tally import Tally
 from pipeline.core.types import (
     REFERENCE_LABELS,
@@ -30,15 +24,12 @@ from pipeline.core.types import (
     is_undecided_seed,
     is_unlabelled_seed,
 )
-<<<<<<< HEAD
-from pipeline.ingest.document_sentences import UniversalSentence
-=======
 from pipeline.ingest.coordinators import (
     FoundCoordinators,
     find_coordinators,
     named_coordinators,
 )
->>>>>>> s69-lang
+from pipeline.ingest.document_sentences import UniversalSentence
 from pipeline.ingest.draws import drawable
 from pipeline.ingest.readers import READERS, more_text, unlabelled
 from pipeline.ingest.reading import (
@@ -84,7 +75,8 @@ def read_sentences(settings: IngestSettings, tally: Tally) -> ReadRows:
     if settings.unlabelled:
         document["unlabelled"] = of_text.to_dict()
 
-    files = [ReadFile(SENTENCES_FILE, SENTENCES, lambda: map(sentence_row, sentences))]
+    metadata = coordinators_metadata(words)
+    files = [ReadFile(SENTENCES_FILE, SENTENCES, lambda: map(sentence_row, sentences), metadata)]
     if any(isinstance(each, UniversalSentence) for each in sentences):
         files.append(ReadFile(DEPENDENCIES_FILE, DEPENDENCIES, lambda: _dependencies(sentences)))
 
@@ -96,18 +88,7 @@ def read_sentences(settings: IngestSettings, tally: Tally) -> ReadRows:
     return ReadRows(
         called="sentence",
         count=len(sentences),
-<<<<<<< HEAD
         files=files,
-=======
-        files=[
-            ReadFile(
-                SENTENCES_FILE,
-                SENTENCES,
-                lambda: map(sentence_row, sentences),
-                coordinators_metadata(words),
-            )
-        ],
->>>>>>> s69-lang
         lines=lambda: _lines(settings, sentences),
         drawable=drawable(sentences),
         drawn_of="sentences with coordination",
@@ -118,13 +99,13 @@ def read_sentences(settings: IngestSettings, tally: Tally) -> ReadRows:
     )
 
 
-<<<<<<< HEAD
 def _dependencies(sentences: Sequence[Sentence]) -> Iterator[dict[str, str | bool]]:
     """The rows of the sentences with a dependency tree, in their order."""
     for each in sentences:
         if isinstance(each, UniversalSentence):
             yield {"sentence_id": each.sentence_id, "rows": each.rows, "parsed": each.parsed}
-=======
+
+
 def _coordinators(
     settings: IngestSettings, sentences: Sequence[Sentence]
 ) -> FoundCoordinators | None:
@@ -143,7 +124,6 @@ def _coordinators(
     if settings.coordinators:
         return named_coordinators(settings.coordinators, sentences, settings.source)
     return find_coordinators(sentences, settings.source) if settings.reader == "conllu" else None
->>>>>>> s69-lang
 
 
 def _lines(settings: IngestSettings, sentences: Sequence[Sentence]) -> Iterator[str]:

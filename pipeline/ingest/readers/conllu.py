@@ -6,24 +6,15 @@ annotated these sentences is so, and what the parser takes for a coordination is
 """
 
 import re
-<<<<<<< HEAD
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-=======
-from collections.abc import Iterator, Sequence
->>>>>>> s69-lang
 from pathlib import Path
 
 from pipeline.core.console import Meter, say
 from pipeline.core.errors import InputError
 from pipeline.core.files import files_within, require_regular, utf8_name
 from pipeline.core.tally import Tally
-<<<<<<< HEAD
-from pipeline.core.types import COORDINATORS, USUAL_SPLITS, Sentence
-from pipeline.core.words import fault_of_word
-=======
 from pipeline.core.types import USUAL_SPLITS, Sentence
->>>>>>> s69-lang
+from pipeline.core.words import fault_of_word
 from pipeline.ingest.document_licences import Licences
 from pipeline.ingest.document_sentences import (
     ReadSentence,
@@ -33,11 +24,7 @@ from pipeline.ingest.document_sentences import (
 )
 from pipeline.ingest.documents import Document
 from pipeline.ingest.splitting import DEFAULT_FRACTIONS, Assigned, Splitter, by_fractions
-<<<<<<< HEAD
-from pipeline.text.dependencies import DependencyTree, read_trees, rows_of, why_unwritten
-=======
-from pipeline.text.dependencies import DependencyTree, glued, read_trees, why_unwritten
->>>>>>> s69-lang
+from pipeline.text.dependencies import DependencyTree, glued, read_trees, rows_of, why_unwritten
 from pipeline.text.dependency_phrases import UNJOINED, phrases_of
 from pipeline.text.lines import open_lines
 from pipeline.text.unpacking import UnpackingAllowance
@@ -87,21 +74,7 @@ def read_universal(
         raise InputError(
             "no file *.conllu here", path=source, remedy="name the folder that has them"
         )
-<<<<<<< HEAD
     read = _read(paths, source, tally, allowance, _sentence)
-    _require_known(read, source)
-=======
-    read: list[tuple[str, list[ReadSentence]]] = []
-    glue = _Glue()
-    with Meter("ingest", len(paths)) as meter:
-        for path in sorted(paths):
-            own = path.relative_to(source).as_posix() if path != source else path.name
-            utf8_name(own, path)
-            with open_lines(path, allowance=allowance) as lines:
-                read += _documents(own, glue.counted(read_trees(lines)), str(path), tally)
-            meter.advance()
-    glue.require_spaces(source)
->>>>>>> s69-lang
     yield from sentences_of_documents(
         read, source, tally,
         splitter=splitter or _by_names([own for own, _ in read]), licences=licences, name=name,
@@ -184,13 +157,15 @@ def _read(
 ) -> list[tuple[str, list[ReadSentence]]]:
     """The documents of some files."""
     read: list[tuple[str, list[ReadSentence]]] = []
+    glue = _Glue()
     with Meter("ingest", len(paths)) as meter:
         for path in paths:
             own = path.relative_to(source).as_posix() if path != source else path.name
             utf8_name(own, path)
             with open_lines(path, allowance=allowance) as lines:
-                read += _documents(own, read_trees(lines), str(path), tally, kept)
+                read += _documents(own, glue.counted(read_trees(lines)), str(path), tally, kept)
             meter.advance()
+    glue.require_spaces(source)
     return read
 
 
