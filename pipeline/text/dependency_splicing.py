@@ -208,7 +208,13 @@ class _Splice:
         self._words, self._coordination = words, coordination
         self._source, *self._fills = pieces
         spans = coordination.conjuncts
-        if any(len(s) != p.last - p.first + 1 for s, p in zip(spans, pieces, strict=True)):
+        after = len(self._source.tree.words) - self._source.last
+        ends = [self._source.first - 1, *(each.end for each in spans)]
+        if (
+            any(len(s) != p.last - p.first + 1 for s, p in zip(spans, pieces, strict=True))
+            or any(end > span.start for end, span in zip(ends, spans, strict=False))
+            or len(words) != ends[-1] + after
+        ):
             raise NoTree(OTHER_WORDS)
         self._moved = spans[0].start + 1 - self._source.first
         self._behind = coordination.end - self._source.last
