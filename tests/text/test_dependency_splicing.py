@@ -15,6 +15,7 @@ from pipeline.text.dependency_splicing import (
     EMPTY_NODE,
     ENHANCED,
     HEADS,
+    NO_NOUN,
     Graft,
     LinkingWords,
     learned_linking,
@@ -142,6 +143,31 @@ def test_the_subject_of_a_controlled_verb_is_the_fills_too() -> None:
     found, _ = put((wants, 3, 4), (BIRDS, 1, 4), label="VP")
     assert found.word(1).deps == "2:nsubj|4:nsubj:xsubj|6:nsubj:xsubj"
     assert found.word(6).deps == "2:xcomp|4:conj:and"
+
+
+def relative(name: str, *clause: str, noun: str) -> DependencyTree:
+    """Men with a relative clause; what they are to it is named, for the enhanced layer."""
+    return tree(conllu(name, f"men man NOUN 0 root _ _ 0:root|{noun}", *clause))
+
+
+def test_a_relative_clause_has_the_references_noun() -> None:
+    """Its pronoun refers to that; beside anything else it would refer to nothing."""
+    run = relative(
+        "run", "who who PRON 3 nsubj _ _ 1:ref", "run run VERB 1 acl:relcl", noun="3:nsubj"
+    )
+    met = relative(
+        "met", "whom who PRON 4 obj _ _ 1:ref", "we we PRON 4 nsubj", "met meet VERB 1 acl:relcl",
+        noun="4:obj",
+    )  # fmt: skip
+    found, _ = put((run, 1, 3), (met, 1, 4), label="S")
+    assert [w.deps for w in found.words] == [
+        "0:root|3:nsubj|7:obj", "1:ref", "1:acl:relcl", "7:cc", "1:ref", "7:nsubj",
+        "1:acl:relcl|3:conj:and",
+    ]  # fmt: skip
+    shared, _ = put((run, 2, 3), (BIRDS, 1, 4), label="VP")
+    assert shared.word(1).deps == "0:root|3:nsubj|5:nsubj"
+    with pytest.raises(NoTree, match=NO_NOUN):
+        put((CATS, 0, 6), (met, 1, 4), label="S")
 
 
 MANY = tree(conllu(
