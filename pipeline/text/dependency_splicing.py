@@ -13,6 +13,7 @@ its 7,972 pairs of first and later conjuncts in train and dev:
 - A subject on the left of the reference is the fill's, too, if that has none: ``nsubj:pass`` of a passive.
   So is that of a controlled verb (``nsubj:xsubj``), and the noun of a relative clause. Auxiliaries, markers,
   determiners and what else stands on the left are the first conjunct's alone.
+- A relative clause beside another has the other's noun for its own.
 
 What comes out is held against the candidate: ``require_read_back``.
 """
@@ -46,6 +47,7 @@ from pipeline.text.splicing import OTHER_CONJUNCTS, OTHER_FILLS, OTHER_WORDS, ST
 HEADS = "a phrase of several words that hang on others"
 CUT = "a multiword token that is cut by a conjunct's end"
 EMPTY_NODE = "a donor with an empty node inside"
+NO_NOUN = "a relative clause beside something else, without its noun"
 ENHANCED = "an enhanced layer that does not fit the words"
 
 _SUBJECTS = frozenset({"nsubj", "csubj"})
@@ -193,6 +195,14 @@ class _Piece:
         return "_".join(_named(w.lemma) for w in marks)
 
     @property
+    def to_noun(self) -> list[Edge]:
+        """Of a relative clause, what its noun outside it is to its words in the enhanced layer."""
+        if not self.head.deprel.endswith(":relcl"):
+            return []
+        noun = self.tree.word(self.head.head)
+        return [each for each in _edges(noun.deps, self.tree) if self.holds(each[0])]
+
+    @property
     def is_passive(self) -> bool:
         """Whether its head is a passive."""
         marks = any(w.deprel == "aux:pass" for w in self.own("aux"))
@@ -208,13 +218,24 @@ class _Splice:
         self._words, self._coordination = words, coordination
         self._source, *self._fills = pieces
         spans = coordination.conjuncts
-        if any(len(s) != p.last - p.first + 1 for s, p in zip(spans, pieces, strict=True)):
+        after = len(self._source.tree.words) - self._source.last
+        ends = [self._source.first - 1, *(each.end for each in spans)]
+        if (
+            any(len(s) != p.last - p.first + 1 for s, p in zip(spans, pieces, strict=True))
+            or any(end > span.start for end, span in zip(ends, spans, strict=False))
+            or len(words) != ends[-1] + after
+        ):
             raise NoTree(OTHER_WORDS)
         self._moved = spans[0].start + 1 - self._source.first
         self._behind = coordination.end - self._source.last
         self.heads = [
             s.start + 1 + p.head.number - p.first for s, p in zip(spans, pieces, strict=True)
         ]
+
+    @property
+    def _is_relative(self) -> bool:
+        """Whether the reference is a relative clause, of a noun outside it."""
+        return self._source.head.deprel.endswith(":relcl")
 
     def _of_source(self, node: Node) -> Node:
         """The number of a node of the source; 0 stays 0."""
@@ -267,6 +288,9 @@ class _Splice:
         relations = _edges(word.deps, self._source.tree)
         new = [(numbers[head], relation) for head, relation in relations]
         new += self._as_subject(word, relations)
+        if self._is_relative and word.number == self._source.head.head:
+            for place, fill in enumerate(self._fills):
+                new += [(self._of_fill(place, at), relation) for at, relation in fill.to_noun]
         return deps_of(new)
 
     def _as_subject(self, word: TreebankWord, relations: Sequence[Edge]) -> list[Edge]:
@@ -277,7 +301,7 @@ class _Splice:
         found = []
         for above, relation in relations:
             shared = word.head == head.number or relation == "nsubj:xsubj"
-            shared = shared or head.deprel.endswith(":relcl")
+            shared = shared or self._is_relative
             if above != (head.number, 0) or _base(relation) not in _SUBJECTS or not shared:
                 continue
             for place, fill in enumerate(self._fills):
@@ -304,9 +328,16 @@ class _Splice:
         own: Mapping[Node, Node],
         numbers: Mapping[Node, Node],
     ) -> str:
-        kept = [
-            (own[head], relation) for head, relation in _edges(word.deps, fill.tree) if head in own
-        ]
+        relations = _edges(word.deps, fill.tree)
+        kept = [(own[head], relation) for head, relation in relations if head in own]
+        if (
+            not kept
+            and word is not fill.head
+            and any(relation == "ref" for _, relation in relations)
+        ):
+            if not self._is_relative:
+                raise NoTree(NO_NOUN)
+            kept = [(numbers[self._source.head.head, 0], "ref")]
         if word is fill.head:
             kept += self._of_head(fill, numbers)
         if not kept:
