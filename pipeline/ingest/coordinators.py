@@ -97,8 +97,8 @@ def named_coordinators(
     if unknown := [word for word in named if not joined[word]]:
         known = ", ".join(f"{word[:20]} ({count:,})" for word, count in joined.most_common(_SHOWN))
         raise InputError(
-            f"--coordinators: {', '.join(unknown)[:80]} joins no conjuncts here; what does: {known}",
-            path=source, remedy="name words that do",
+            f"--coordinators: nothing is joined by {', '.join(unknown)[:80]} here; conjuncts are by: {known}",
+            path=source, remedy="name such words",
         )  # fmt: skip
     return FoundCoordinators(tuple(sorted(named, key=lambda word: -joined[word])), joined)
 

@@ -119,10 +119,11 @@ def _coordinators(
     if settings.reader == "corrected":
         words = coordinators_of(settings.corpus_of())
         return FoundCoordinators(words, Counter()) if words != USUAL_COORDINATORS else None
-    if settings.coordinators and settings.reader == "text":  # nobody said what they join
-        return FoundCoordinators(tuple(settings.coordinators), Counter())
-    if settings.coordinators:
-        return named_coordinators(settings.coordinators, sentences, settings.source)
+    named = settings.coordinators if settings.has_effect("coordinators") else []
+    if named and settings.reader == "text":  # nobody said what they join
+        return FoundCoordinators(tuple(named), Counter())
+    if named:
+        return named_coordinators(named, sentences, settings.source)
     return find_coordinators(sentences, settings.source) if settings.reader == "conllu" else None
 
 

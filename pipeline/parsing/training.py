@@ -102,9 +102,7 @@ def _brackets(tree: Tree) -> list[Constituent]:
 def _unwrapped(tree: Tree) -> Tree:
     while tree.label() in _WRAPPERS and len(tree) == 1 and isinstance(tree[0], Tree):
         tree = tree[0]
-    if (
-        tree.label() == ROOT
-    ):  # of several constituents, as those of CoNLL-U: the phrase and a full stop
+    if tree.label() == ROOT:  # of several children, as of CoNLL-U: a phrase and a full stop
         tree = Tree(_SEVERAL, list(tree))
     return tree
 

@@ -165,7 +165,7 @@ def test_english_keeps_the_usual_ones(tmp_path: Path, capsys: pytest.CaptureFixt
         ([joined("a", "en")], {}, r"no word joins conjuncts often enough to be a coordinator: en \(1\)"),
         (
             [joined("a", "en"), joined("b", "en")], {"coordinators": ["en", "und", "oder"]},
-            r"--coordinators: und, oder joins no conjuncts here; what does: en \(2\)",
+            r"--coordinators: nothing is joined by und, oder here; conjuncts are by: en \(2\)",
         ),
         (
             [joined("a", "和", glued="SpaceAfter=No"), joined("b", "和", glued="SpaceAfter=No")], {},
