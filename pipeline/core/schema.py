@@ -5,7 +5,7 @@ Documented column by column in docs/schema.md; those of candidates come from the
 with inferred ones: an all-empty shard would otherwise come out with null-typed columns.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.core.parquet import read_batches, read_rows
+from pipeline.core.parquet import column_names, read_batches, read_rows
 from pipeline.core.types import (
     COLUMNS,
     Candidate,
@@ -75,6 +75,9 @@ SENTENCES = _nullable(
     "tags",
     "tree",
 )
+
+EXAMINED_SENTENCES = SENTENCES.append(pa.field("examined", pa.bool_()))
+"""The same of a corpus some of whose sentences have no coordination because somebody said so (true)."""
 
 TREES = _schema(sentence_id=_TEXT, words=_WORDS, parser=_TEXT, tree=_TEXT, license=_TEXT)
 
@@ -158,8 +161,17 @@ def _plain(value: Any) -> Any:
 
 
 def sentence_row(sentence: Sentence) -> dict[str, Any]:
-    """A row of ``SENTENCES``, whose columns are the fields of ``Sentence``."""
-    return dict(_plain(sentence))
+    """A row of ``SENTENCES``, or of ``EXAMINED_SENTENCES`` if it is ``examined``: its fields."""
+    row = dict(_plain(sentence))
+    if not sentence.examined:
+        # Digests of rows are those of before there was such a field.
+        del row["examined"]
+    return row
+
+
+def sentences_schema(sentences: Iterable[Sentence]) -> pa.Schema:
+    """The columns that some sentences need."""
+    return EXAMINED_SENTENCES if any(each.examined for each in sentences) else SENTENCES
 
 
 def read_sentences(
@@ -172,13 +184,17 @@ def read_sentences(
     Raises:
         InputError: as ``read_rows``.
     """
-    for row in read_rows(path, SENTENCES, rows):
+    later = "examined" in column_names(path)
+    for row in read_rows(path, EXAMINED_SENTENCES if later else SENTENCES, rows):
         coordinations = tuple(
             Coordination(**each | {"conjuncts": _spans(each["conjuncts"])})
             for each in row["coordinations"]
         )
         tags = None if row["tags"] is None else tuple(row["tags"])
-        known = {"words": tuple(row["words"]), "tags": tags, "coordinations": coordinations}
+        known = {
+            "words": tuple(row["words"]), "tags": tags, "coordinations": coordinations,
+            "examined": bool(row.get("examined")),
+        }  # fmt: skip
         sentence = Sentence(**row | known)
         if keep(sentence):
             yield sentence

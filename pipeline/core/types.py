@@ -118,7 +118,8 @@ class Sentence:
     ``words`` hold surface characters (brackets and slashes unescaped, directed treebank quotes
     kept). ``tree`` is a one-line PTB bracketing without empty elements whose leaves, unescaped, are
     ``words``. ``tags`` and ``tree`` are None for raw text. ``sentence_id`` is unique in its corpus and
-    begins with the corpus's name and a slash; ``split`` is one of ``SPLITS``.
+    begins with the corpus's name and a slash; ``split`` is one of ``SPLITS``. ``examined`` is True where,
+    without tags or tree, somebody said that its coordinators join nothing.
     """
 
     sentence_id: str
@@ -129,6 +130,7 @@ class Sentence:
     tree: str | None
     coordinations: tuple[Coordination, ...]
     license: str
+    examined: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -409,9 +411,9 @@ def _may_be_seed(sentence: Sentence, min_words: int) -> bool:
 
 
 def is_undecided(sentence: Sentence) -> bool:
-    """Whether nobody has said what its coordinators join: it has neither tags nor tree nor annotation."""
+    """Whether nobody has said what its coordinators join, if anything: no tree, tags, annotation, person."""
     silent = sentence.tags is None and sentence.tree is None and not sentence.coordinations
-    return silent and holds_coordinator(sentence.words)
+    return silent and not sentence.examined and holds_coordinator(sentence.words)
 
 
 def holds_coordinator(words: Iterable[str]) -> bool:

@@ -10,7 +10,7 @@ from pipeline.core.cards.ingest import IngestCard
 from pipeline.core.console import say, table
 from pipeline.core.corpus_folder import SENTENCES_FILE
 from pipeline.core.errors import InputError
-from pipeline.core.schema import SENTENCES, sentence_row
+from pipeline.core.schema import sentence_row, sentences_schema
 from pipeline.core.tally import Tally
 from pipeline.core.types import (
     REFERENCE_LABELS,
@@ -67,7 +67,11 @@ def read_sentences(settings: IngestSettings, tally: Tally) -> ReadRows:
     return ReadRows(
         called="sentence",
         count=len(sentences),
-        files=[ReadFile(SENTENCES_FILE, SENTENCES, lambda: map(sentence_row, sentences))],
+        files=[
+            ReadFile(
+                SENTENCES_FILE, sentences_schema(sentences), lambda: map(sentence_row, sentences)
+            )
+        ],
         lines=lambda: _lines(settings, sentences),
         drawable=drawable(sentences),
         drawn_of="sentences with coordination",
@@ -122,6 +126,7 @@ def _counts(sentences: list[Sentence]) -> IngestCard:
     splits: dict[str, Counter[str]] = {name: Counter() for name in shown}
     labels: dict[str, Counter[str]] = {name: Counter() for name in shown}
     seeds: Counter[str] = Counter()
+    examined: Counter[str] = Counter()
     for sentence in sentences:
         here = splits[sentence.split]
         evaluable = [c for c in sentence.coordinations if c.is_evaluable]
@@ -131,6 +136,9 @@ def _counts(sentences: list[Sentence]) -> IngestCard:
             here["with_coordination"] += 1
             here["instances"] += len(sentence.coordinations)
             here["evaluable_instances"] += len(evaluable)
+        if sentence.examined:
+            examined["sentences"] += 1
+            examined["seeds"] += is_unlabelled_seed(sentence, _MIN_WORDS)
         if is_unlabelled_seed(sentence, 1):
             seeds["without_coordination"] += 1
         if is_unlabelled_seed(sentence, _MIN_WORDS):
@@ -140,11 +148,14 @@ def _counts(sentences: list[Sentence]) -> IngestCard:
         elif is_undecided_seed(sentence, _MIN_WORDS):
             seeds[f"refused: {UNDECIDED}"] += 1
     rows = ("sentences", "with_coordination", "instances", "evaluable_instances")
-    return {
+    counts: IngestCard = {
         "splits": {name: {row: splits[name][row] for row in rows} for name in shown},
         "labels": {name: dict(labels[name]) for name in shown},
         "unlabelled_seeds": dict(seeds),
     }
+    if examined:
+        counts["examined"] = dict(examined)
+    return counts
 
 
 def _show_unmade(labels: Mapping[str, Mapping[str, int]], order: Sequence[str]) -> None:
@@ -159,6 +170,16 @@ def _show_unmade(labels: Mapping[str, Mapping[str, int]], order: Sequence[str]) 
             f"no reference span has the label of {share:.1f} % of them, so generation makes none like them: "
             + ", ".join(f"{label} {n:,}" for label, n in unmade.items())
         )
+
+
+def _show_examined(examined: Mapping[str, int]) -> None:
+    """Say of how many sentences a person said that they have no coordination, and what that changes."""
+    say(
+        f"sentences with a coordinator that joins nothing, as somebody said: {examined['sentences']:,}; no "
+        "draw of L has them, for a predictor learns from structures alone, and `evaluate` asks of none of "
+        "them, so its figures stay as they are and no precision is measured; `annotate` does not offer them "
+        f"again; sources of candidates (U): {examined['seeds']:,} of them, of {_MIN_WORDS} words or more"
+    )
 
 
 def _show(
@@ -194,6 +215,8 @@ def _show(
             for name, count in (counts["unlabelled_seeds"] or {}).items()
         ],
     )
+    if counts.get("examined"):
+        _show_examined(counts["examined"])
     tell_tallies(tallies)
     if settings.reader != "text":  # which has no splits
         tell_empty({name: splits[name]["sentences"] for name in splits})

@@ -17,7 +17,8 @@ class IngestCard(TypedDict, total=False):
     """``ingest.json``, which ``ingest`` writes beside the record of its files (``core/fingerprint.py``).
 
     ``task`` is of a corpus of another task than coordination, ``senses`` of
-    one of relations, ``unlabelled`` of one with ``--unlabelled``;
+    one of relations, ``unlabelled`` of one with ``--unlabelled``,
+    ``examined`` of one with sentences whose coordinators join nothing because somebody said so;
     ``held_out_in_training`` counts sentences outside the training split that stand in it, too. A corpus that
     another program wrote may lack everything.
     """
@@ -31,6 +32,7 @@ class IngestCard(TypedDict, total=False):
     unlabelled_seeds: CountOf | None
     refused: CountOf | None
     unlabelled: TallyForm
+    examined: CountOf
     draws: dict[str, DrawnSizes]
     raw_text: Count
     held_out_in_training: Count
