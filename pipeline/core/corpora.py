@@ -40,6 +40,7 @@ class CorpusDescription:
         task: what it is annotated for.
         raw: the folder of data/raw that it comes with; "": one of the corpus's own name.
         options: without which it is not read.
+        language: of its text, as BCP 47 has it.
     """
 
     reader: str
@@ -53,6 +54,7 @@ class CorpusDescription:
     task: str = COORDINATION
     raw: str = ""
     options: str = ""
+    language: str = "en"
 
 
 _LDC = "https://catalog.ldc.upenn.edu/LDC99T42"
@@ -215,6 +217,7 @@ _ALL = (
         ),
         by_document=True,
         task=ARGUMENTS,
+        language="ja",
     ),
     CorpusDescription(
         reader="world-relations",

@@ -6,7 +6,7 @@ with inferred ones: an all-empty shard would otherwise come out with null-typed 
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.core.errors import InputError
-from pipeline.core.parquet import read_batches, read_rows, read_schema
+from pipeline.core.parquet import column_names, read_batches, read_rows, read_schema
 from pipeline.core.types import (
     COLUMNS,
     USUAL_COORDINATORS,
@@ -82,6 +82,9 @@ SENTENCES = _nullable(
 
 DEPENDENCIES = _schema(sentence_id=_TEXT, rows=_TEXT, parsed=pa.bool_())
 """Lines of CoNLL-U, without comments; ``parsed``: a parser's of unlabelled text, else people's."""
+
+EXAMINED_SENTENCES = SENTENCES.append(pa.field("examined", pa.bool_()))
+"""The same of a corpus some of whose sentences have no coordination because somebody said so (true)."""
 
 TREES = _schema(sentence_id=_TEXT, words=_WORDS, parser=_TEXT, tree=_TEXT, license=_TEXT)
 
@@ -165,11 +168,18 @@ def _plain(value: Any) -> Any:
 
 
 def sentence_row(sentence: Sentence) -> dict[str, Any]:
-    """A row of ``SENTENCES``, whose columns are the fields of ``Sentence`` but for ``coordinators``.
+    """A row of ``SENTENCES``, or of ``EXAMINED_SENTENCES`` if it is ``examined``.
 
-    A reader's own sentence may have more.
+    A reader's own sentence may have more fields than these.
     """
-    return {name: _plain(getattr(sentence, name)) for name in SENTENCES.names}
+    # Digests of rows are those of before there was such a column.
+    columns = EXAMINED_SENTENCES if sentence.examined else SENTENCES
+    return {name: _plain(getattr(sentence, name)) for name in columns.names}
+
+
+def sentences_schema(sentences: Iterable[Sentence]) -> pa.Schema:
+    """The columns that some sentences need."""
+    return EXAMINED_SENTENCES if any(each.examined for each in sentences) else SENTENCES
 
 
 _COORDINATORS = "conjoin.coordinators"
@@ -214,14 +224,17 @@ def read_sentences(
     Raises:
         InputError: as ``read_rows``.
     """
-    own = frozenset(coordinators_in(path))
-    for row in read_rows(path, SENTENCES, rows):
+    own, later = frozenset(coordinators_in(path)), "examined" in column_names(path)
+    for row in read_rows(path, EXAMINED_SENTENCES if later else SENTENCES, rows):
         coordinations = tuple(
             Coordination(**each | {"conjuncts": _spans(each["conjuncts"])})
             for each in row["coordinations"]
         )
         tags = None if row["tags"] is None else tuple(row["tags"])
-        known = {"words": tuple(row["words"]), "tags": tags, "coordinations": coordinations}
+        known = {
+            "words": tuple(row["words"]), "tags": tags, "coordinations": coordinations,
+            "examined": bool(row.get("examined")),
+        }  # fmt: skip
         sentence = Sentence(**row | known, coordinators=own)
         if keep(sentence):
             yield sentence

@@ -120,7 +120,8 @@ class Sentence:
     ``words`` hold surface characters (brackets and slashes unescaped, directed treebank quotes
     kept). ``tree`` is a one-line PTB bracketing without empty elements whose leaves, unescaped, are
     ``words``. ``tags`` and ``tree`` are None for raw text. ``sentence_id`` is unique in its corpus and
-    begins with the corpus's name and a slash; ``split`` is one of ``SPLITS``. ``coordinators`` are its
+    begins with the corpus's name and a slash; ``split`` is one of ``SPLITS``. ``examined`` is True where,
+    without tags or tree, somebody said that its coordinators join nothing. ``coordinators`` are its
     corpus's, in lower case: one set for all sentences, and no column of theirs.
     """
 
@@ -132,6 +133,7 @@ class Sentence:
     tree: str | None
     coordinations: tuple[Coordination, ...]
     license: str
+    examined: bool = False
     coordinators: frozenset[str] = COORDINATORS
 
     @property
@@ -416,9 +418,13 @@ def _may_be_seed(sentence: Sentence, min_words: int) -> bool:
 
 
 def is_undecided(sentence: Sentence) -> bool:
-    """Whether nobody has said what its coordinators join: it has neither tags nor tree nor annotation."""
+    """Whether nobody has said what its coordinators join, if anything: no tree, tags, annotation, person."""
     silent = sentence.tags is None and sentence.tree is None and not sentence.coordinations
-    return silent and holds_coordinator(sentence.words, sentence.coordinators)
+    return (
+        silent
+        and not sentence.examined
+        and holds_coordinator(sentence.words, sentence.coordinators)
+    )
 
 
 def holds_coordinator(words: Iterable[str], coordinators: AbstractSet[str] = COORDINATORS) -> bool:

@@ -10,7 +10,12 @@ from pipeline.core.cards.ingest import IngestCard
 from pipeline.core.console import say, table
 from pipeline.core.corpus_folder import DEPENDENCIES_FILE, SENTENCES_FILE, coordinators_of
 from pipeline.core.errors import InputError
-from pipeline.core.schema import DEPENDENCIES, SENTENCES, coordinators_metadata, sentence_row
+from pipeline.core.schema import (
+    DEPENDENCIES,
+    coordinators_metadata,
+    sentence_row,
+    sentences_schema,
+)
 from pipeline.core.tally import Tally
 from pipeline.core.types import (
     REFERENCE_LABELS,
@@ -75,8 +80,8 @@ def read_sentences(settings: IngestSettings, tally: Tally) -> ReadRows:
     if settings.unlabelled:
         document["unlabelled"] = of_text.to_dict()
 
-    metadata = coordinators_metadata(words)
-    files = [ReadFile(SENTENCES_FILE, SENTENCES, lambda: map(sentence_row, sentences), metadata)]
+    columns, metadata = sentences_schema(sentences), coordinators_metadata(words)
+    files = [ReadFile(SENTENCES_FILE, columns, lambda: map(sentence_row, sentences), metadata)]
     if any(isinstance(each, UniversalSentence) for each in sentences):
         files.append(ReadFile(DEPENDENCIES_FILE, DEPENDENCIES, lambda: _dependencies(sentences)))
 
@@ -171,6 +176,7 @@ def _counts(sentences: list[Sentence]) -> IngestCard:
     splits: dict[str, Counter[str]] = {name: Counter() for name in shown}
     labels: dict[str, Counter[str]] = {name: Counter() for name in shown}
     seeds: Counter[str] = Counter()
+    examined: Counter[str] = Counter()
     for sentence in sentences:
         here = splits[sentence.split]
         evaluable = sentence.evaluable
@@ -180,6 +186,9 @@ def _counts(sentences: list[Sentence]) -> IngestCard:
             here["with_coordination"] += 1
             here["instances"] += len(sentence.coordinations)
             here["evaluable_instances"] += len(evaluable)
+        if sentence.examined:
+            examined["sentences"] += 1
+            examined["seeds"] += is_unlabelled_seed(sentence, _MIN_WORDS)
         if is_unlabelled_seed(sentence, 1):
             seeds["without_coordination"] += 1
         if is_unlabelled_seed(sentence, _MIN_WORDS):
@@ -189,11 +198,14 @@ def _counts(sentences: list[Sentence]) -> IngestCard:
         elif is_undecided_seed(sentence, _MIN_WORDS):
             seeds[f"refused: {UNDECIDED}"] += 1
     rows = ("sentences", "with_coordination", "instances", "evaluable_instances")
-    return {
+    counts: IngestCard = {
         "splits": {name: {row: splits[name][row] for row in rows} for name in shown},
         "labels": {name: dict(labels[name]) for name in shown},
         "unlabelled_seeds": dict(seeds),
     }
+    if examined:
+        counts["examined"] = dict(examined)
+    return counts
 
 
 def _show_unmade(labels: Mapping[str, Mapping[str, int]], order: Sequence[str]) -> None:
@@ -208,6 +220,16 @@ def _show_unmade(labels: Mapping[str, Mapping[str, int]], order: Sequence[str]) 
             f"no reference span has the label of {share:.1f} % of them, so generation makes none like them: "
             + ", ".join(f"{label} {n:,}" for label, n in unmade.items())
         )
+
+
+def _show_examined(examined: Mapping[str, int]) -> None:
+    """Say of how many sentences a person said that they have no coordination, and what that changes."""
+    say(
+        f"sentences with a coordinator that joins nothing, as somebody said: {examined['sentences']:,}; no "
+        "draw of L has them, for a predictor learns from structures alone, and `evaluate` asks of none of "
+        "them, so its figures stay as they are and no precision is measured; `annotate` does not offer them "
+        f"again; sources of candidates (U): {examined['seeds']:,} of them, of {_MIN_WORDS} words or more"
+    )
 
 
 def _show(
@@ -243,6 +265,8 @@ def _show(
             for name, count in (counts["unlabelled_seeds"] or {}).items()
         ],
     )
+    if counts.get("examined"):
+        _show_examined(counts["examined"])
     tell_tallies(tallies)
     if settings.reader != "text":  # which has no splits
         tell_empty({name: splits[name]["sentences"] for name in splits})

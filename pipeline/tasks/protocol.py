@@ -219,12 +219,25 @@ class Judged:
         unscored: instances of which the model could say nothing; they count as wrong.
         counts: right, said and there of each instance by group, ``[instances, groups, 3]``: what
             ``core.comparison`` resamples, and ``core.figures.figure`` makes the first figure of.
+        of_columns: the same by the columns of ``figures``, each of which is made of its own; zeros of an
+            instance that is not in the column.
     """
 
     figures: Mapping[str, float | None]
     criteria: Mapping[str, float | None]
     unscored: int
     counts: npt.NDArray[np.int64]
+    of_columns: Mapping[str, npt.NDArray[np.int64]] = field(default_factory=dict)
+
+
+def counts_among(
+    counts: npt.NDArray[np.int64], columns: Mapping[str, Sequence[int]]
+) -> dict[str, npt.NDArray[np.int64]]:
+    """The counts of columns of which each has some instances, by their places."""
+    found = {name: np.zeros_like(counts) for name in columns}
+    for name, places in columns.items():
+        found[name][list(places)] = counts[list(places)]
+    return found
 
 
 I = TypeVar("I")  # noqa: E741 - an instance, as E is an example

@@ -170,8 +170,26 @@ def with_comments(rows: Sequence[str], name: str, texts: Sequence[str]) -> list[
     return [*kept[:begin], *(f"# {name} = {text}" for text in texts), *kept[begin:]]
 
 
+JOINS_NOTHING = "none"
+"""The value of ``Coord`` by which somebody says that a coordinator joins nothing."""
+
 _RANGE = re.compile(r"([0-9]{1,9})-([0-9]{1,9})")
 _HOW = "write it as `conjoin predict --output conllu` does: Coord=3-7|CoordConjuncts=3-4,6-7"
+
+
+def _attributes(row: str) -> tuple[int, dict[str, str]] | None:
+    """The index of a word, from 0, and what MISC says of it; None: the line is that of no word."""
+    columns = row.split("\t")
+    if not columns[0].isdecimal():
+        return None
+    parts = (part.partition("=") for part in columns[-1].split("|"))
+    return int(columns[0]) - 1, {name: value for name, _, value in parts}
+
+
+def joining_nothing(sentence: GivenSentence) -> set[int]:
+    """The words of which MISC says ``Coord=none``, by index from 0."""
+    found = filter(None, map(_attributes, sentence.rows))
+    return {k for k, values in found if values.get("Coord") == JOINS_NOTHING}
 
 
 def structures_in_misc(
@@ -180,7 +198,8 @@ def structures_in_misc(
     """The coordinations in MISC of a sentence that was read from CoNLL-U, each with its line.
 
     ``Coord=3-7`` are the first and last word; of several, parted by commas, the first counts. Where
-    ``CoordConjuncts`` is missing there are two conjuncts, one on either side of the coordinator.
+    ``CoordConjuncts`` is missing there are two conjuncts, one on either side of the coordinator. A word
+    that is ``joining_nothing`` has no structure.
 
     Raises:
         InputError: no words of the sentence, the two disagree, or the label is none.
@@ -188,10 +207,10 @@ def structures_in_misc(
     found = []
     count, words = len(sentence.words), sentence.words
     for number, row in enumerate(sentence.rows, sentence.line):
-        columns = row.split("\t")
-        parts = columns[-1].split("|")
-        values = {name: value for name, _, value in (part.partition("=") for part in parts)}
-        if not columns[0].isdecimal() or not values.keys() & {"Coord", "CoordConjuncts"}:
+        k, values = _attributes(row) or (0, {})
+        if not values.keys() & {"Coord", "CoordConjuncts"}:
+            continue
+        if values.get("Coord") == JOINS_NOTHING and "CoordConjuncts" not in values:
             continue
 
         def spans(name: str, values: dict[str, str] = values, number: int = number) -> list[Span]:
@@ -204,7 +223,6 @@ def structures_in_misc(
                 made.append(Span(int(match[1]) - 1, int(match[2])))
             return made
 
-        k = int(columns[0]) - 1
         extent, conjuncts = spans("Coord")[:1], spans("CoordConjuncts")
         if extent and conjuncts and extent[0] != Span(conjuncts[0].start, conjuncts[-1].end):
             what = f"Coord={values['Coord'][:40]} and CoordConjuncts={values['CoordConjuncts'][:40]} differ"

@@ -290,6 +290,16 @@ def test_sentences_survive_parquet(tmp_path: Path) -> None:
     assert list(kept) == [plain]
 
 
+def test_that_somebody_looked_survives_parquet(tmp_path: Path) -> None:
+    """In a column that only such sentences need: rows of others, and their digests, are as before."""
+    looked = Sentence("x/2", "x", "train", ("a", "and"), None, None, (), "L", examined=True)
+    assert schema.sentences_schema([SENTENCE]) is schema.SENTENCES
+    assert list(schema.sentence_row(SENTENCE)) == schema.SENTENCES.names
+    columns = schema.sentences_schema([SENTENCE, looked])
+    parquet.write_rows(tmp_path / "f", columns, map(schema.sentence_row, (SENTENCE, looked)))
+    assert list(schema.read_sentences(tmp_path / "f")) == [SENTENCE, looked]
+
+
 def test_many_rows_are_written_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows are taken as they are needed, and all of them stand in the file in their order."""
     monkeypatch.setattr(parquet, "_AT_ONCE", 3)

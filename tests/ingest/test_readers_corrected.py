@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,8 @@ from pipeline.core.draws import annotation_of_draw, read_draw
 from pipeline.core.errors import ConjoinError, InputError, SettingsError
 from pipeline.core.parquet import write_rows
 from pipeline.core.schema import SENTENCES, read_sentences, sentence_row
-from pipeline.core.types import Sentence, Span
+from pipeline.core.tally import Tally
+from pipeline.core.types import Sentence, Span, is_undecided, is_unlabelled_seed
 from pipeline.ingest.readers import corrected
 from pipeline.ingest.settings import IngestSettings
 from pipeline.ingest.stage import run as ingest
@@ -24,6 +26,7 @@ from pipeline.sharing.export.settings import ExportSettings
 from pipeline.text.conllu import read_conllu, structures_in_misc
 from pipeline.text.lines import GivenSentence, open_lines
 from pipeline.train.stage import run as train
+from pipeline.trying.annotate.choosing import to_annotate
 from pipeline.trying.predict.answers import Found, ParsedSentence, SentenceAnswer, conllu
 
 TEXT = [
@@ -172,6 +175,92 @@ def test_what_is_not_finished_is_counted(corpus: Path) -> None:
     assert ingest_card(corpus.parent / "back")["refused"] == {
         corrected.UNFINISHED: 1, corrected.ASIDE: 1, corrected.NOT_CORRECTED: 7,
     }  # fmt: skip
+
+
+def test_that_a_coordinator_joins_nothing_is_kept(
+    corpus: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As a source of candidates, in no draw, and `annotate` does not offer it again."""
+    structures = [answer(corpus, n, 1, (0, 1), (2, 3)) for n in (6, 7)]
+    file = decided(
+        corpus, drawn(1, 2, 5, 6, 7), answer(corpus, 1, 5), answer(corpus, 2, 2),
+        answer(corpus, 5, 2), *structures,
+    )  # fmt: skip
+    found = back(file, corpus)
+    # Of line 5 one coordinator is open; line 4 has the words of line 2, and nobody looked at it.
+    assert [s.examined for s in found] == [n in (1, 2) for n in range(1, 9)]
+    assert [is_undecided(s) for s in found] == [n in (4, 5, 8) for n in range(1, 9)]
+    assert [s.sentence_id[-1] for s in to_annotate(found, "train", Tally())] == ["5", "8"]
+    assert [is_unlabelled_seed(s, 5) for s in found] == [n in (1, 2) for n in range(1, 9)]
+    card = ingest_card(corpus.parent / "back")
+    assert card["examined"] == {"sentences": 2, "seeds": 0}
+    assert card["splits"]["train"]["with_coordination"] == 2
+    assert "joins nothing, as somebody said: 2; no draw of L has them" in capsys.readouterr().out
+
+
+def test_a_line_of_json_without_coordinations_has_none(corpus: Path) -> None:
+    """Unless `predict` skipped what it has."""
+    rows = [json.loads(as_jsonl(TEXT[n])) for n in (1, 5, 6, 2)]
+    rows[1]["skipped"] = [{"coordinator": 1, "word": "and", "reason": "why ever"}]
+    rows[2]["skipped"] = [{"coordinator": None, "word": None, "reason": "too long"}]
+    path = corpus.parent / "a.jsonl"
+    path.write_text(
+        "".join(f"{json.dumps(row)}\n" for row in [*rows, json.loads(as_jsonl(TEXT[7]))])
+    )
+    assert [s.examined for s in back(path, corpus)] == [n in (2, 8) for n in range(1, 9)]
+    assert ingest_card(corpus.parent / "back")["refused"] == {
+        corrected.SILENT[".jsonl"]: 2, corrected.NOT_CORRECTED: 5,
+    }  # fmt: skip
+
+
+def test_conllu_says_that_a_coordinator_joins_nothing(corpus: Path) -> None:
+    """With a mark on each of a sentence; where one has none, nobody can tell."""
+    path = corpus.parent / "a.conllu"
+    none = "SpaceAfter=No|Coord=none"
+    parts = [(1, {}), (4, {3: none}), (7, {4: none}), (3, {3: "Coord=2-4"})]
+    path.write_text("\n".join(as_conllu(TEXT[line], misc) for line, misc in parts))
+    found = back(path, corpus)
+    # The second "He came and went ." is line 4: the first is line 2, though nobody looked at it.
+    assert [len(s.coordinations) for s in found] == [0, 0, 0, 1, 0, 0, 0, 0]
+    assert [s.examined for s in found] == [False] * 8
+    assert ingest_card(corpus.parent / "back")["refused"] == {
+        corrected.SILENT[".conllu"]: 3, corrected.NOT_CORRECTED: 7,
+    }  # fmt: skip
+    path.write_text(as_conllu(TEXT[7], {2: none, 4: none}) + "\n" + as_conllu(TEXT[2], {}))
+    assert [s.examined for s in back(path, corpus, "again")] == [n == 8 for n in range(1, 9)]
+    path.write_text(as_conllu(TEXT[1], {3: "Coord=none|CoordConjuncts=2-2,4-4"}))
+    with pytest.raises(InputError, match="3: Coord=none"):
+        back(path, corpus, "more")
+
+
+def test_brat_says_it_beside_structures_alone(corpus: Path) -> None:
+    """An .ann without structures is what brat wants of text that nobody has annotated."""
+    folder = corpus.parent / "documents"
+    folder.mkdir()
+    (folder / "a.txt").write_text(f"{TEXT[5]}\n{TEXT[6]}\n")
+    (folder / "a.ann").write_text(
+        "T1\tCoordination 5 8\tand\nT2\tConjunct 0 4\tCats\nT3\tConjunct 9 13\tdogs\n"
+        "E1\tCoordination:T1 Conjunct:T2 Conjunct2:T3\n"
+    )
+    (folder / "b.txt").write_text(f"{TEXT[0]}\n{TEXT[2]}\n")
+    (folder / "b.ann").write_text("")
+    found = back(folder, corpus)
+    assert [s.examined for s in found] == [n == 7 for n in range(1, 9)]
+    assert ingest_card(corpus.parent / "back")["refused"] == {
+        corrected.SILENT[".ann"]: 1, corrected.NOT_CORRECTED: 5,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("form", ["conllu", "jsonl"])
+def test_that_it_joins_nothing_is_exported(corpus: Path, form: str) -> None:
+    """And comes back once more."""
+    file = decided(corpus, drawn(2, 6), answer(corpus, 2, 2), answer(corpus, 6, 1, (0, 1), (2, 3)))
+    before = [replace(s, sentence_id="") for s in back(file, corpus)]
+    path = corpus.parent / f"out.{form}"
+    export(ExportSettings(place=corpus.parent / "back", format=form, out=path))
+    after = back(path, corpus.parent / "back", "again")
+    assert [replace(s, sentence_id="") for s in after] == before
+    assert [s.examined for s in after] == [n == 2 for n in range(1, 9)]
 
 
 def test_the_same_words_are_taken_in_their_order(corpus: Path) -> None:

@@ -290,16 +290,17 @@ def test_dark_as_the_system_or_as_chosen(tab: Any, url: str) -> None:
     assert paper() == dark
 
 
-def test_fits_a_phone(tab: Any, url: str) -> None:
-    """At 390 pixels nothing is wider than the screen, with the filters open and a long word too."""
-    tab.set_viewport_size({"width": 390, "height": 844})
+@pytest.mark.parametrize("width", [360, 390])
+def test_fits_a_phone(tab: Any, url: str, width: int) -> None:
+    """Nothing is wider than the screen, with the filters open and a long word too."""
+    tab.set_viewport_size({"width": width, "height": 844})
     visit(tab, url + "#state=all&q=clerk")
     tab.click("#filters summary")
     wide = (
         "() => [...document.querySelectorAll('body *')].filter(e => e.checkVisibility() && "
         "e.getBoundingClientRect().right > innerWidth + 1).map(e => e.outerHTML.slice(0, 80))"
     )
-    assert tab.evaluate("document.documentElement.scrollWidth") <= 390
+    assert tab.evaluate("document.documentElement.scrollWidth") <= width
     assert tab.evaluate(wide) == []
 
 

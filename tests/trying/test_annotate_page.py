@@ -175,10 +175,12 @@ def test_twenty_sentences_are_annotated(page: Any, corpus: Path) -> None:
         more.tab.wait_for_selector("#end:not([hidden])")
         assert f"conjoin ingest corrected {path} --of {corpus}" in more.tab.inner_text("#end")
         assert more.tab.inner_text("#said").startswith("20 of 20 sentences, 19 structures")
+        assert more.tab.inner_text("h1") == "All of them are done."
         assert more.tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
         # Undo goes back across sentences.
         more.press("u")
         more.until("Sentence 20")
+        assert more.tab.inner_text("h1") == "What does and join?"
         one_sentence(more, 20)
         more.tab.wait_for_selector("#end:not([hidden])")
     ingest(IngestSettings(reader="corrected", source=path, of=corpus, out=corpus.parent / "back"))
@@ -259,6 +261,10 @@ def test_a_proposal_is_taken_with_one_key_or_changed(page: Any, corpus: Path) ->
         hand.until("Sentence 9 ")
         hand.press("?")
         assert hand.tab.evaluate("document.querySelector('#help').open")
+        # Its beginning is seen, not the button at its end.
+        assert hand.tab.evaluate(
+            "document.querySelector('#help-title').getBoundingClientRect().top > 0"
+        )
         assert hand.tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
     last = file.decided.decisions[-1]
     assert (last.coordinator, last.conjuncts) == (2, (Span(1, 2), Span(4, 5)))

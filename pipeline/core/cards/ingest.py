@@ -18,7 +18,8 @@ class IngestCard(TypedDict, total=False):
 
     ``task`` is of a corpus of another task than coordination, ``senses`` of
     one of relations, ``coordinators`` of one of another language than English, the most frequent first (what
-    is read of them stands in the file of sentences), ``unlabelled`` of one with ``--unlabelled``;
+    is read of them stands in the file of sentences), ``unlabelled`` of one with ``--unlabelled``,
+    ``examined`` of one with sentences whose coordinators join nothing because somebody said so;
     ``held_out_in_training`` counts sentences outside the training split that stand in it, too. A corpus that
     another program wrote may lack everything.
     """
@@ -33,6 +34,7 @@ class IngestCard(TypedDict, total=False):
     unlabelled_seeds: CountOf | None
     refused: CountOf | None
     unlabelled: TallyForm
+    examined: CountOf
     draws: dict[str, DrawnSizes]
     raw_text: Count
     held_out_in_training: Count

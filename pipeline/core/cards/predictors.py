@@ -24,6 +24,7 @@ class PredictorFigures(TypedDict):
     """What the predictor reached: figures in [0, 1], the first with its 95 % interval over documents.
 
     ``figures`` and ``instances`` go by column, ``criteria`` are other figures of the same predictions.
+    ``intervals`` are the lower and upper bounds of other columns; versions before wrote none.
     """
 
     title: str
@@ -36,6 +37,7 @@ class PredictorFigures(TypedDict):
     figures: dict[str, Share]
     instances: CountOf
     criteria: dict[str, Share]
+    intervals: NotRequired[dict[str, list[Number]]]
 
 
 class PredictorManifest(TypedDict):

@@ -3,8 +3,12 @@
 They come back from ``conjoin annotate``, or from where somebody corrected what ``predict`` or ``export``
 wrote: JSON lines, CoNLL-U with ``Coord`` in MISC, and brat's documents. Of a sentence in them, what is not
 said to be a coordination is none. It is found in its corpus by its id, else by its words, of those with the
-same words in their order. That a sentence has no coordination at all is nowhere kept: with a coordinator it
-is then text of which nobody has said anything, and no source of candidates.
+same words in their order.
+
+That the coordinators of a sentence join nothing at all is kept (``Sentence.examined``) where the form says
+so: all were decided on; a line of JSON has no coordinations, and none that ``predict`` skipped; each
+coordinator has ``Coord=none`` in MISC; a document of brat's has structures in other sentences. Where that
+cannot be told from a sentence that nobody has looked at, it is text without annotation, and counted.
 """
 
 from collections import defaultdict, deque
@@ -28,6 +32,7 @@ from pipeline.core.decisions import (
     fault_of_decision,
     read_decided,
     structures_of,
+    to_ask,
     undecided,
     words_digest,
 )
@@ -37,9 +42,16 @@ from pipeline.core.files import files_within, require_regular
 from pipeline.core.schema import read_sentences
 from pipeline.core.structures import fault_of_sentence
 from pipeline.core.tally import Tally
-from pipeline.core.types import UNLABELLED, Coordination, Sentence, Span, is_label
+from pipeline.core.types import (
+    UNLABELLED,
+    Coordination,
+    Sentence,
+    Span,
+    holds_coordinator,
+    is_label,
+)
 from pipeline.text.brat import CONFIGURATION, SUFFIXES, read_document
-from pipeline.text.conllu import read_conllu, structures_in_misc
+from pipeline.text.conllu import joining_nothing, read_conllu, structures_in_misc
 from pipeline.text.lines import NumberedLines, open_lines
 from pipeline.text.natural import join_words
 from pipeline.text.unpacking import UnpackingAllowance, read_whole
@@ -48,6 +60,14 @@ NOT_CORRECTED = "sentence that nobody corrected: text without annotation"
 HELD_OUT = "sentence outside the training split that nobody corrected"
 UNFINISHED = "sentence with a coordinator that nobody decided on"
 ASIDE = "sentence that was set aside"
+SILENT = {
+    ".jsonl": "sentence with coordinators that were skipped: not known to join nothing (leave them out of "
+    "`skipped`)",
+    ".conllu": "sentence with a coordinator without Coord: not known to join nothing (Coord=none says so)",
+    ".ann": "sentence with a coordinator in a document without structures: brat cannot say that it was "
+    "looked at (JSON lines and CoNLL-U can)",
+}
+"""Why a sentence without structures is not known to have none, by the form."""
 OTHER_FILE = "file that is no corrected one"
 
 
@@ -64,6 +84,7 @@ class Corrected:
         line: where it begins.
         digest: ``words_digest`` of its words, where it has none.
         decisions: of a sentence of ``annotate``, which has no structures before its words are known.
+        silent: why it is not known to have no structures, where it has none; empty: it is.
     """
 
     name: str | None
@@ -74,6 +95,7 @@ class Corrected:
     line: int
     digest: str = ""
     decisions: tuple[DecisionMade, ...] = ()
+    silent: str = ""
 
     def problem(self, what: str, remedy: str, line: int | None = None) -> InputError:
         """An error of this sentence."""
@@ -104,21 +126,23 @@ def read_corrected(
     require_ingested(of)
     corpus = _Corpus(of)
     found: dict[str, tuple[Corrected, tuple[Coordination, ...]]] = {}
+    named: set[str] = set()
     for each in _read(source, tally, allowance):
-        own = corpus.sentence_of(each, found)
-        if own.sentence_id in found:
+        own = corpus.sentence_of(each, named)
+        named.add(own.sentence_id)
+        if own.sentence_id in found and not each.silent:
             other = found[own.sentence_id][0]
             raise each.problem(
                 f"a sentence that is corrected in {other.path}:{other.line}, too",
                 "keep one of them",
             )
+        for made, place in zip(each.decisions, each.lines if each.decisions else (), strict=True):
+            if fault := fault_of_decision(own.words, made, own.coordinators):
+                raise each.problem(fault, "correct it", place)
+        if reason := each.silent or _why_not(own, each.decisions):
+            tally.refuse(reason, place=f"{each.path}:{each.line}")
+            continue
         if each.decisions:
-            for made, place in zip(each.decisions, each.lines, strict=True):
-                if fault := fault_of_decision(own.words, made, own.coordinators):
-                    raise each.problem(fault, "correct it", place)
-            if reason := _why_not(own, each.decisions):
-                tally.refuse(reason, place=f"{each.path}:{each.line}")
-                continue
             each = replace(each, structures=structures_of(own.words, each.decisions))  # noqa: PLW2901
         if fault := fault_of_sentence(own.words, each.structures):
             line = each.lines[0] if len(each.lines) == 1 else None
@@ -142,11 +166,14 @@ def read_corrected(
         yield replace(
             own, sentence_id=f"corrected/{own.sentence_id.removeprefix(prefix)}", tags=None,
             tree=None, coordinations=structures or (),
+            examined=structures == () and holds_coordinator(own.words),
         )  # fmt: skip
 
 
 def _why_not(own: Sentence, decisions: Sequence[DecisionMade]) -> str | None:
-    """Why decisions are not all that a sentence needs; None if they are."""
+    """Why decisions are not all that a sentence needs; None if they are, or if it has another form."""
+    if not decisions:
+        return None
     known = {each.coordinator: each for each in decisions}
     if None in known:
         return ASIDE
@@ -238,19 +265,25 @@ def _of_file(
         if kind == ".conllu":
             for given in read_conllu(lines):
                 marked = structures_in_misc(lines, given)
+                silent = not marked and not joining_nothing(given).issuperset(to_ask(given.words))
                 yield Corrected(
                     given.name, given.words, tuple(structure for structure, _ in marked),
                     tuple(number for _, number in marked), path, given.line,
+                    silent=SILENT[kind] if silent else "",
                 )  # fmt: skip
         elif kind == SUFFIXES[1]:
             text = read_whole(path.with_suffix(SUFFIXES[0]))
-            for each in read_document(text, lines, tally):
+            document = read_document(text, lines, tally)
+            # Of text that nobody has annotated brat wants an empty .ann, too.
+            annotated = any(each.structures for each in document)
+            for each in document:
                 # The line is that of the text, or of the annotation where there is some.
                 yield Corrected(
                     None, tuple(each.words), each.structures, each.lines, *(
                         (path, each.lines[0]) if each.lines
                         else (path.with_suffix(SUFFIXES[0]), each.line)
                     ),
+                    silent="" if annotated or not to_ask(each.words) else SILENT[kind],
                 )  # fmt: skip
         elif next(lines.peek(), "").startswith(FIRST):
             yield from _decided(lines, path)
@@ -284,10 +317,15 @@ class _Structure(TypedDict):
     label: NotRequired[str | None]
 
 
+class _Skipped(TypedDict):
+    coordinator: Count | None
+
+
 class _CorrectedLine(TypedDict):
     sentence_id: NotRequired[str | None]
     words: list[str]
     coordinations: list[_Structure]
+    skipped: NotRequired[list[_Skipped]]
 
 
 _AS_JSON = "write it as `conjoin predict --output jsonl` does"
@@ -308,4 +346,10 @@ def _of_json(line: str, path: Path, number: int) -> Corrected:
             raise InputError(f"no label: {label[:40]!r}", path=path, line=number, remedy=_AS_JSON)
         spans = tuple(Span(*span) for span in each["conjuncts"])
         structures.append(Coordination(k, each.get("word", words[k]), label, spans))
-    return Corrected(row.get("sentence_id"), words, tuple(structures), (), path, number)
+    asked = to_ask(words)
+    skipped = {each["coordinator"] for each in row.get("skipped", ())}  # None: the whole sentence
+    silent = not structures and asked and not skipped.isdisjoint((None, *asked))
+    return Corrected(
+        row.get("sentence_id"), words, tuple(structures), (), path, number,
+        silent=SILENT[".jsonl"] if silent else "",
+    )  # fmt: skip

@@ -9,7 +9,8 @@ import yaml
 
 from pipeline.core.candidates import has_candidates
 from pipeline.core.cards.predictors import PredictorFigures, PredictorManifest
-from pipeline.core.corpora import COORDINATION, CORPORA
+from pipeline.core.comparison import FEWEST_DOCUMENTS
+from pipeline.core.corpora import COORDINATION, CORPORA, CorpusDescription
 from pipeline.core.corpus_folder import ingest_card
 from pipeline.core.files import write_text
 from pipeline.core.markdown import code, grid, percent, plain, printable
@@ -38,7 +39,7 @@ def write_predictor_documents(folder: Path, manifest: PredictorManifest, run: Fi
 def _card(manifest: Mapping[str, Any], run: FinishedRun) -> str:
     found = manifest.get("figures")
     return templates().get_template("predictor.md.jinja").render(
-        front_matter=_front_matter(manifest),
+        front_matter=_front_matter(manifest, run),
         manifest=manifest,
         coordination=manifest["task"] == COORDINATION,
         place=_place(manifest),
@@ -46,6 +47,7 @@ def _card(manifest: Mapping[str, Any], run: FinishedRun) -> str:
         figures=_figures(found) if found else None,
         found=found,
         interval=_interval(found) if found else None,
+        fewest=FEWEST_DOCUMENTS,
         criteria=_criteria(found) if found else None,
         sources=_sources(manifest),
         of_weights=_NOT_THE_TEXT,
@@ -55,10 +57,10 @@ def _card(manifest: Mapping[str, Any], run: FinishedRun) -> str:
     )  # fmt: skip
 
 
-def _front_matter(manifest: Mapping[str, Any]) -> str:
+def _front_matter(manifest: Mapping[str, Any], run: FinishedRun) -> str:
     tags = ["conjoin", manifest["task"]]
     card = {
-        "language": ["en"],
+        "language": [_language(run)],
         **hub_licence(manifest["license"]),
         "library_name": "conjoin",
         "tags": tags + ["coordination-disambiguation"] * (manifest["task"] == COORDINATION),
@@ -91,15 +93,15 @@ def _learned(run: FinishedRun) -> str:
     return f"It learned from the candidates {code(printable(str(named)))}{by}{taken}."
 
 
-def _interval(found: PredictorFigures) -> str:
-    return f"{percent(found['low'])} to {percent(found['high'])}"
+def _interval(found: PredictorFigures, column: str = "overall") -> str:
+    known = {**found.get("intervals", {}), "overall": [found["low"], found["high"]]}
+    return " to ".join(map(percent, known[column])) if column in known else "–"
 
 
 def _figures(found: PredictorFigures) -> str:
-    """A table: the figure by column, with the interval of the first."""
+    """A table: the figure by column, with its interval where there is one."""
     rows = [
-        [plain(name), number, percent(found["figures"].get(name)),
-         _interval(found) if name == "overall" else "–"]
+        [plain(name), number, percent(found["figures"].get(name)), _interval(found, name)]
         for name, number in sorted(found["instances"].items(), key=lambda item: item[0] != "overall")
     ]  # fmt: skip
     return grid(["", "instances", "%", "95 % interval"], rows)
@@ -119,12 +121,23 @@ def _sources(manifest: Mapping[str, Any]) -> str:
     return grid(["learned from", "name", "items", "licence", "of its text"], rows, names=2)
 
 
+def _source(run: FinishedRun) -> CorpusDescription | None:
+    """What the corpus was read of; None: it is not at hand, or of a reader that nobody knows."""
+    reader = None if run.corpus is None else ingest_card(run.corpus).get("reader")
+    return CORPORA.get(reader or "")
+
+
+def _language(run: FinishedRun) -> str:
+    source = _source(run)
+    return "en" if source is None else source.language
+
+
 def _notices(run: FinishedRun) -> list[str]:
     """Whom the source's terms ask to be named."""
-    reader = None if run.corpus is None else ingest_card(run.corpus).get("reader")
-    if reader not in CORPORA:
+    source = _source(run)
+    if source is None:
         return []
-    notice = CORPORA[reader].notice
+    notice = source.notice
     return [" ".join(filter(None, (f"{notice.source}.", notice.attribution, notice.url)))]
 
 

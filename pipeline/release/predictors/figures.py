@@ -1,17 +1,27 @@
-"""What ``evaluate`` found of the very predictor that is released, with an interval over documents."""
+"""What ``evaluate`` found of the very predictor that is released, with intervals over documents."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from pipeline.core.cards.evaluation import MetricsCard
 from pipeline.core.cards.predictors import PredictorFigures
-from pipeline.core.comparison import compare_counts, documents_of
+from pipeline.core.comparison import (
+    FEWEST_DOCUMENTS,
+    Counts,
+    Difference,
+    compare_counts,
+    documents_of,
+)
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
 from pipeline.core.files import sha256_of
 from pipeline.core.fingerprint import Fingerprint, Output
 from pipeline.core.parquet import read_rows
 from pipeline.release.predictors.finished import FinishedRun
+from pipeline.tasks.protocol import Judged
 
 _EVALUATION, _METRICS = "evaluation", "metrics.json"
 
@@ -44,10 +54,8 @@ def figures_of(run: FinishedRun) -> PredictorFigures | str:  # noqa: PLR0911 - a
         return f"what was evaluated is not the whole of {metrics['split']} as it is now"
     judged = evaluation.judged(instances, list(read_rows(path, evaluation.schema)))
     documents = documents_of(evaluation.documents(instances))
-    nothing = judged.counts.copy()
-    nothing[..., 0] = 0  # as much was said, and none of it right
-    # The same draws as in the tables of `evaluate`.
-    found = compare_counts({0: judged.counts}, {0: nothing}, (0, run.card["labelled"]), documents)
+    seed = (0, run.card["labelled"])  # the same draws as in the tables of `evaluate`
+    found = _beside_nothing(judged.counts, seed, documents)
     if found is None:
         return "there is nothing to resample"
     return {
@@ -61,7 +69,46 @@ def figures_of(run: FinishedRun) -> PredictorFigures | str:  # noqa: PLR0911 - a
         "figures": dict(judged.figures),
         "instances": dict(evaluation.sizes(instances)),
         "criteria": dict(judged.criteria),
+        "intervals": intervals_of(judged, evaluation.documents(instances), seed),
     }
+
+
+def _beside_nothing(
+    counts: Counts, seed: tuple[int, ...], documents: Sequence[int] | None
+) -> Difference | None:
+    """The figure of some counts with its interval: the gain over as much said, and none of it right."""
+    nothing = counts.copy()
+    nothing[..., 0] = 0
+    return compare_counts({0: counts}, {0: nothing}, seed, documents)
+
+
+def intervals_of(
+    judged: Judged, documents: Sequence[str], seed: tuple[int, ...]
+) -> dict[str, list[float]]:
+    """The 95 % intervals of the columns beside ``overall``, resampled as it is.
+
+    Of a column are the instances in which something was said or there; where it has fewer than
+    ``FEWEST_DOCUMENTS`` of what is resampled, there is none.
+
+    Args:
+        judged: what was found.
+        documents: the id of each instance's document.
+        seed: of the resampling.
+
+    Returns:
+        The lower and the upper bound, in [0, 1], by column.
+    """
+    whole = documents_of(documents) is not None
+    found = {}
+    for name, counts in judged.of_columns.items():
+        own = np.flatnonzero(counts[..., 1:].any((1, 2)))
+        of = [documents[at] for at in own.tolist()]
+        if name == "overall" or len(set(of) if whole else of) < FEWEST_DOCUMENTS:
+            continue
+        interval = _beside_nothing(counts[own], seed, documents_of(of) if whole else None)
+        if interval is not None:
+            found[name] = [interval.low, interval.high]
+    return found
 
 
 def _about(folder: Path, name: str, path: Path) -> dict[str, Any] | None:

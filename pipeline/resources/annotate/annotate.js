@@ -57,7 +57,9 @@
     for (const name of ["save", "none", "turn", "aside"]) $(name).disabled = sentence === null;
     marked = sentence === null ? null : selection.begun(sentence);
     begun = performance.now();
-    if (sentence === null) { $("asked").textContent = "the coordinator"; show(); return; }
+    $("question").hidden = sentence === null;
+    $("over").hidden = sentence !== null;
+    if (sentence === null) { show(); return; }
     $("asked").textContent = sentence.words[sentence.coordinator];
     const left = sentence.open.length;
     $("where").textContent = `Sentence ${sentence.number} of ${now.of}` + (left > 1 ? `, ${left} coordinators to go` : "");

@@ -7,10 +7,11 @@ has a tree that says nothing: its first word is the root, all others hang on it 
 
 from collections.abc import Iterator
 
+from pipeline.core.decisions import to_ask
 from pipeline.core.types import COLUMNS
 from pipeline.sharing.export.protocol import Item, Unwritable, donors_of, is_value, require_plain
 from pipeline.sharing.export.text_file import TextFile
-from pipeline.text.conllu import with_comments, with_misc
+from pipeline.text.conllu import JOINS_NOTHING, with_comments, with_misc
 from pipeline.text.dependencies import rows_of
 
 _NUMBERS = [each.name for each in COLUMNS if each.kind in {"float32", "int32"} and each.null]
@@ -23,7 +24,8 @@ def conllu(item: Item) -> str:
     """A sentence in CoNLL-U with each structure in MISC of its coordinator.
 
     ``Coord=3-7`` are the IDs of the structure's first and last word, as ``conjoin predict`` writes
-    them; beside it stand the conjuncts and the label. XPOS has the tags that are known.
+    them; beside it stand the conjuncts and the label. In a sentence without structures its coordinators have
+    ``Coord=none``. XPOS has the tags that are known.
 
     Raises:
         Unwritable: a word has a tab, a line end or nothing but spaces; the label cannot be a value; the
@@ -43,6 +45,9 @@ def conllu(item: Item) -> str:
         }
         for each in item.structures
     }
+    if not marks:
+        # Else nothing would tell it from a sentence of which nobody has said anything.
+        marks = {k: {"Coord": JOINS_NOTHING} for k in to_ask(item.words)}
     lines = with_misc(lines, ("Coord", "CoordConjuncts", "CoordLabel"), marks)
     for name, *texts in _comments(item):
         lines = with_comments(lines, name, [" ".join(text.split()) for text in texts])

@@ -112,18 +112,19 @@ class ArgumentEvaluation(Evaluation[Clause]):
         chosen = [chosen_in(row) for row in rows]
         counts = counted(predicates, chosen)
         loose = counted(predicates, chosen, mentions=True)
-        figures = {"overall": f1(counts)}
-        figures |= {kind: f1(counts[:, k]) for k, kind in enumerate(KINDS)}
+        of_columns = {"overall": counts.sum((1, 2))}
+        of_columns |= {kind: counts[:, k].sum(1) for k, kind in enumerate(KINDS)}
         for name in list(self.sizes(instances))[len(self.columns) :]:
             kind, role = name.split()
-            figures[name] = f1(counts[:, KINDS.index(kind), ROLES.index(role)])
+            of_columns[name] = counts[:, KINDS.index(kind), ROLES.index(role)]
         criteria = {f"ALL {WITH_MENTIONS}": f1(loose)}
         criteria |= {f"{kind} {WITH_MENTIONS}": f1(loose[:, k]) for k, kind in enumerate(KINDS)}
         return Judged(
-            figures=figures,
+            figures={name: f1(own) for name, own in of_columns.items()},
             criteria=criteria,
             unscored=sum(not row["choices"] for row in rows),
-            counts=np.asarray(counts.sum((1, 2))[:, None]),
+            counts=np.asarray(of_columns["overall"][:, None]),
+            of_columns={name: own[:, None] for name, own in of_columns.items()},
         )
 
 

@@ -22,7 +22,7 @@ from pipeline.tasks.coordination.instances import (
     row_of,
 )
 from pipeline.tasks.coordination.model import CoordinationPredictor
-from pipeline.tasks.protocol import Evaluation, Judged
+from pipeline.tasks.protocol import Evaluation, Judged, counts_among
 
 
 class CoordinationEvaluation(Evaluation[Instance]):
@@ -79,4 +79,5 @@ class CoordinationEvaluation(Evaluation[Instance]):
             criteria={c: accuracy([v[c] for v in verdicts]) for c in CRITERIA},
             unscored=sum(not row["predicted"] for row in rows),
             counts=counts,
+            of_columns=counts_among(counts, categories(labels)),
         )

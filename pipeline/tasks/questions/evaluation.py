@@ -10,7 +10,7 @@ from pipeline.core.corpus_folder import QUESTIONS_FILE
 from pipeline.core.errors import InputError
 from pipeline.core.files import digest_of
 from pipeline.core.questions import CAUSE, EFFECT, Question, question_row, read_questions
-from pipeline.tasks.protocol import Evaluation, Judged, Row
+from pipeline.tasks.protocol import Evaluation, Judged, Row, counts_among
 from pipeline.tasks.questions.examples import example_of
 from pipeline.tasks.questions.model import QuestionModel
 
@@ -79,6 +79,7 @@ class QuestionEvaluation(Evaluation[Question]):
             criteria={},
             unscored=int((said < 0).sum()),
             counts=counts,
+            of_columns=counts_among(counts, _columns(instances)),
         )
 
 

@@ -88,12 +88,16 @@ class RelationEvaluation(Evaluation[Pair]):
         counts = counted(right, said, senses)
         strict = counted(right, said, senses, strict=True)
         of_senses = f1(counts.sum(0))
+        micro = counts.sum(1, keepdims=True)
+        micro[..., 1] = micro[..., 2]  # as ``micro_f1`` takes what is said
         return Judged(
             figures={"overall": macro_f1(counts), MICRO: micro_f1(counts)}
             | dict(zip(senses, of_senses, strict=True)),
             criteria={STRICT: macro_f1(strict), STRICT_MICRO: micro_f1(strict)},
             unscored=sum(not each for each in said),
             counts=counts,
+            of_columns={"overall": counts, MICRO: micro}
+            | {sense: counts[:, at : at + 1] for at, sense in enumerate(senses)},
         )
 
 
