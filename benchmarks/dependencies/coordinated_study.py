@@ -44,6 +44,8 @@ conjuncts and coordinators of gold and of the parser, and those that are right."
 FUNCTIONAL = frozenset({"aux", "case", "cc", "clf", "cop", "det", "mark", "punct"})
 """Relations of words that are no content words, as ``udtools.udeval`` has them."""
 
+TINY = ("--hidden", 32, "--layers", 1, "--steps", 10, "--vocab-size", 1500)
+
 LEAST_WORDS = 5
 """Of a source sentence: L has few."""
 
@@ -136,13 +138,14 @@ class Study:
             return exported
         treebank = self._place(seed) / "treebank" / f"{self._language}-ud-train.conllu"
         once(treebank, lambda out: write_trees(self._draw(seed)[0], out))
-        # Draws must be named, and are not used: all of L is L.
         unlabelled = ("--unlabelled", self._parsed(seed)) if row == "unranked" else ()
         conjoin("ingest", "conllu", treebank.parent, "--out", corpus, *unlabelled)
         conjoin("preparse", corpus, "--parser", "treebank", "--min-words", LEAST_WORDS)
+        # Nothing is ranked: what matters of the model is its tokenizer.
+        conjoin("pretrain", corpus, "--lm", "bert", *TINY)
         conjoin(
             "generate", corpus, "--fills", "attested", "--pool", 1, "--lm", "bert",
-            "--model", self._options.tokenizer, "--references", self._options.references,
+            "--model", corpus / "models/bert/seed-0", "--references", self._options.references,
             "--seed", seed, "--out", corpus / "candidates",
         )  # fmt: skip
         conjoin("export", corpus / "candidates", "--format", "conllu", "--out", exported)
@@ -187,7 +190,6 @@ def _options(line: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--seeds", type=int, nargs="+", required=True)
     parser.add_argument("--rows", nargs="+", default=ROWS, choices=ROWS)
     parser.add_argument("--work", type=Path, default=Path("data/coordinated-study"))
-    parser.add_argument("--tokenizer", type=Path, default=Path("data/models/minilm"))
     parser.add_argument("--most", type=int, default=4000, help="sentences of U")
     parser.add_argument("--references", type=int, default=4, help="of a source sentence, at most")
     parser.add_argument("--times", type=int, default=2, help="other sentences, times those of L")

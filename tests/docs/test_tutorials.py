@@ -75,6 +75,21 @@ def follow(
         assert exit_code() == 0, f"{page}: {step}"
 
 
+AFRIKAANS = ROOT.parent / "shared/data/ud-afrikaans"
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not AFRIKAANS.is_dir(), reason=f"no {AFRIKAANS}")
+def test_other_language(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What git would fetch lies there; the trees of candidates pass the validator."""
+    (tmp_path / "data/raw").mkdir(parents=True)
+    (tmp_path / "data/raw/ud-afrikaans").symlink_to(AFRIKAANS)
+    follow("other-language.md", tmp_path, monkeypatch)
+    trees = (tmp_path / "attested.conllu").read_text(encoding="utf-8")
+    assert trees.count("\tconj\t") > 100
+    assert "\ten\ten\tCCONJ\t" in trees
+
+
 @pytest.mark.long
 def test_own_treebank(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
