@@ -330,7 +330,7 @@ def test_disagreement_is_of_outer_boundaries(
             yield SentenceAnswer(given, (Found(k, best, parsed if tau == 0 else None),))
 
     monkeypatch.setattr(proposals, "answers", said)
-    monkeypatch.setattr(proposals, "parser_of", lambda _: object())
+    monkeypatch.setattr(proposals, "parser_of", lambda *_: object())
     monkeypatch.setattr(CoordinationPredictor, "load", lambda _: SimpleNamespace(to=lambda _: None))
     given = {"predictor": corpus / "p", "parser": corpus / "q", "by": "disagreement", "size": 4}
     made: Any = annotate(corpus, monkeypatch, **given)
