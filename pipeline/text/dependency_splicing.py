@@ -188,11 +188,13 @@ class _Piece:
         return [w for w in below if w.number in self and w.relation in relations]
 
     @property
-    def cases(self) -> str:
-        """The lemmas of the head's case and markers, as names of relations have them; empty: it has none."""
-        below = self.tree.children(self.head.number)
-        marks = [w for w in below if w.relation in ("case", "mark") and w.deprel != "mark:prt"]
-        return "_".join(_named(w.lemma) for w in marks)
+    def case(self) -> str:
+        """What the enhanced layer adds to its head's relation: ``on`` of ``obl:on``; empty: nothing."""
+        begin = f"{self.head.deprel}:"
+        for at, relation in _edges(self.head.deps, self.tree):
+            if at == (self.head.head, 0) and relation.startswith(begin):
+                return relation.removeprefix(begin)
+        return ""
 
     @property
     def to_noun(self) -> list[Edge]:
@@ -255,11 +257,11 @@ class _Splice:
         numbers = {(n, 0): self._of_source((n, 0)) for n in range(len(source.words) + 1)}
         numbers |= {each.node: self._of_source(each.node) for each in source.empty}
         made = []
-        for word in source.words:
+        for each in source.words:
+            word = self._reattached(each)
             deps = self._source_deps(word, numbers) if enhanced else ABSENT
-            made.append(
-                self._moved_word(word, numbers, numbers[word.head, 0][0], word.deprel, deps)
-            )
+            head = numbers[word.head, 0][0]
+            made.append(self._moved_word(word, numbers, head, word.deprel, deps))
         for place, fill in enumerate(self._fills):
             if any(fill.holds(each.node) for each in fill.tree.empty):
                 raise NoTree(EMPTY_NODE)
@@ -270,6 +272,15 @@ class _Splice:
                 head = self.heads[0] if top else own[word.head, 0][0]
                 made.append(self._moved_word(word, own, head, "conj" if top else word.deprel, deps))
         return made
+
+    def _reattached(self, word: TreebankWord) -> TreebankWord:
+        """A mark behind the reference that hangs on a word in it, on its head: else fills part the two."""
+        top = self._source.head.number
+        behind = word.number > self._source.last and word.head in self._source
+        if word.relation != "punct" or not behind or word.head == top:
+            return word
+        deps = word.deps.replace(f"{word.head}:{word.deprel}", f"{top}:{word.deprel}")
+        return replace(word, head=top, deps=deps)
 
     def _moved_word(
         self, word: TreebankWord, numbers: Mapping[Node, Node], head: int, deprel: str, deps: str
@@ -363,11 +374,12 @@ class _Splice:
 
     def _cased(self, relation: str, fill: _Piece) -> str:
         """A relation with the fill's own case in its name, if the reference's is there and it has one."""
-        name, _, case = relation.partition(":")
-        own = "_".join(_named(w.lemma) for w in fill.own("case", "mark"))
-        if name in _WITH_CASE and case and case == self._source.cases and own:
-            return f"{name}:{own}"
-        return relation
+        # Of a relation with a subtype in the basic tree (obl:unmarked) it is no case.
+        deprel, theirs = self._source.head.deprel, fill.head.deprel
+        if not {deprel, theirs} <= _WITH_CASE or not fill.own("case", "mark"):
+            return relation
+        own = fill.case if relation == f"{deprel}:{self._source.case}" else ""
+        return f"{deprel}:{own}" if own else relation
 
     def linking(self, words: LinkingWords, enhanced: bool) -> list[TreebankWord]:
         """The words that were put between the conjuncts, and before the first.

@@ -145,6 +145,17 @@ def test_the_subject_of_a_controlled_verb_is_the_fills_too() -> None:
     assert found.word(6).deps == "2:xcomp|4:conj:and"
 
 
+def test_a_mark_behind_the_reference_stays_projective() -> None:
+    """A closing quote that hangs on a word in the reference hangs on its head then."""
+    quoted = tree(conllu(
+        "quoted", "see see VERB 0 root", "' ' PUNCT 3 punct", "red red ADJ 4 amod", "birds bird NOUN 1 obj",
+        "of of ADP 6 case", "Ireland Ireland PROPN 4 nmod _ SpaceAfter=No 4:nmod:of", "' ' PUNCT 6 punct",
+    ))  # fmt: skip
+    found, _ = put((quoted, 3, 6), (FROGS, 1, 2))
+    assert shown(found)[-1] == "' 4 punct"
+    assert found.word(9).deps == "4:punct"
+
+
 def relative(name: str, *clause: str, noun: str) -> DependencyTree:
     """Men with a relative clause; what they are to it is named, for the enhanced layer."""
     return tree(conllu(name, f"men man NOUN 0 root _ _ 0:root|{noun}", *clause))
