@@ -46,6 +46,9 @@ FUNCTIONAL = frozenset({"aux", "case", "cc", "clf", "cop", "det", "mark", "punct
 
 TINY = ("--hidden", 32, "--layers", 1, "--steps", 10, "--vocab-size", 1500)
 
+LICENCE = "CC-BY-SA-4.0"
+"""Of both treebanks."""
+
 LEAST_WORDS = 5
 """Of a source sentence: L has few."""
 
@@ -138,13 +141,17 @@ class Study:
             return exported
         treebank = self._place(seed) / "treebank" / f"{self._language}-ud-train.conllu"
         once(treebank, lambda out: write_trees(self._draw(seed)[0], out))
-        unlabelled = ("--unlabelled", self._parsed(seed)) if row == "unranked" else ()
-        conjoin("ingest", "conllu", treebank.parent, "--out", corpus, *unlabelled)
+        unlabelled: tuple[object, ...] = ()
+        if row == "unranked":
+            unlabelled = ("--unlabelled", self._parsed(seed), "--unlabelled-license", LICENCE)
+        conjoin(
+            "ingest", "conllu", treebank.parent, "--license", LICENCE, *unlabelled, "--out", corpus
+        )
         conjoin("preparse", corpus, "--parser", "treebank", "--min-words", LEAST_WORDS)
         # Nothing is ranked: what matters of the model is its tokenizer.
         conjoin("pretrain", corpus, "--lm", "bert", *TINY)
         conjoin(
-            "generate", corpus, "--fills", "attested", "--pool", 1, "--lm", "bert",
+            "generate", corpus, "--fills", "attested", "--pool", 1, "--match", self._options.match, "--lm", "bert",
             "--model", corpus / "models/bert/seed-0", "--references", self._options.references,
             "--seed", seed, "--out", corpus / "candidates",
         )  # fmt: skip
@@ -192,6 +199,7 @@ def _options(line: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--work", type=Path, default=Path("data/coordinated-study"))
     parser.add_argument("--most", type=int, default=4000, help="sentences of U")
     parser.add_argument("--references", type=int, default=4, help="of a source sentence, at most")
+    parser.add_argument("--match", choices=("label", "head"), default="label", help="of fills")
     parser.add_argument("--times", type=int, default=2, help="other sentences, times those of L")
     parser.add_argument("--copies", type=int, default=2, help="of L beside them")
     parser.add_argument("--updates", type=int, default=400)
