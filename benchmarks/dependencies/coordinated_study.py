@@ -151,9 +151,9 @@ class Study:
         # Nothing is ranked: what matters of the model is its tokenizer.
         conjoin("pretrain", corpus, "--lm", "bert", *TINY)
         conjoin(
-            "generate", corpus, "--fills", "attested", "--pool", 1, "--match", self._options.match, "--lm", "bert",
-            "--model", corpus / "models/bert/seed-0", "--references", self._options.references,
-            "--seed", seed, "--out", corpus / "candidates",
+            "generate", corpus, "--fills", "attested", "--pool", 1, "--match", self._options.match,
+            "--lm", "bert", "--model", corpus / "models/bert/seed-0",
+            "--references", self._options.references, "--seed", seed, "--out", corpus / "candidates",
         )  # fmt: skip
         conjoin("export", corpus / "candidates", "--format", "conllu", "--out", exported)
         return exported
