@@ -63,6 +63,13 @@ def test_training_tree_has_one_root_no_function_tags_and_the_given_words() -> No
         training_tree(tree, ("(", "x", "y", "z"), None)
 
 
+def test_a_root_of_several_children_is_below_the_parsers_own() -> None:
+    """As CoNLL-U has it for most sentences; stanza refuses a ROOT inside a tree."""
+    tree = parse_tree("(ROOT (NP (NN tea)) (. .))")
+    assert training_tree(tree, ("tea", "."), None) == "(ROOT (TOP (NP (XX tea)) (XX .)))"
+    assert bracket_f1([tree], [parse_tree("(ROOT (TOP (NP (XX tea)) (XX .)))")]) == 1
+
+
 def test_equal_runs_write_equal_bytes(tmp_path: Path) -> None:
     """The model file depends on the arguments alone, not on paths; another seed changes it."""
     torch.set_num_threads(1)
