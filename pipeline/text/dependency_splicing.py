@@ -8,8 +8,8 @@ The enhanced layer, where the source and all donors have one, is what English EW
 its 7,972 pairs of first and later conjuncts in train and dev:
 
 - The fill has ``conj:and`` from the reference's head, and the relation that this one has to its head: with
-  the fill's own case in its name, if both have one. Not propagated are ``root``, ``conj``, ``parataxis``,
-  ``list`` and relations of function words.
+  the fill's own case in its name, if both have one and the treebank has such a name. Not propagated are
+  ``root``, ``conj``, ``parataxis``, ``list`` and relations of function words.
 - A subject on the left of the reference is the fill's, too, if that has none: ``nsubj:pass`` of a passive.
   So is that of a controlled verb (``nsubj:xsubj``), and the noun of a relative clause. Auxiliaries, markers,
   determiners and what else stands on the left are the first conjunct's alone.
@@ -20,7 +20,7 @@ What comes out is held against the candidate: ``require_read_back``.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
@@ -71,14 +71,19 @@ class Graft:
 
 @dataclass(frozen=True, slots=True)
 class LinkingWords:
-    """How a treebank has coordinators and commas: what it says most often of each, by relation and word."""
+    """How a treebank has coordinators and commas: what it says most often of each, by relation and word.
+
+    ``relations`` are the names of its enhanced relations that have a case.
+    """
 
     _seen: dict[tuple[str, str], Counter[tuple[str, ...]]] = field(default_factory=dict)
+    relations: set[str] = field(default_factory=set)
 
     def learn(self, rows: str) -> None:
         """Take in the lines of a sentence."""
         for row in rows.split("\n"):
             columns = row.split("\t")
+            self.relations.update(r for _, r in edges(columns[8]) or () if _base(r) in _WITH_CASE)
             if columns[7] in ("cc", "cc:preconj") or (
                 columns[1] == COMMA and columns[7] == "punct"
             ):
@@ -121,7 +126,7 @@ def spliced_dependencies(
         raise NoTree(OTHER_FILLS)
     pieces = [_Piece(each.tree, each.span) for each in (source, *fills)]
     enhanced = all(any(w.deps != ABSENT for w in piece.tree.words) for piece in pieces)
-    splice = _Splice(pieces, words, coordination)
+    splice = _Splice(pieces, words, coordination, linking.relations)
     made = [*splice.kept(enhanced), *splice.linking(linking, enhanced)]
     made.sort(key=lambda word: word.number)
     if tuple(word.form for word in made) != tuple(words):
@@ -215,9 +220,13 @@ class _Splice:
     """Where the nodes of a source and of fills stand in a candidate."""
 
     def __init__(
-        self, pieces: Sequence[_Piece], words: Sequence[str], coordination: Coordination
+        self,
+        pieces: Sequence[_Piece],
+        words: Sequence[str],
+        coordination: Coordination,
+        relations: Set[str],
     ) -> None:
-        self._words, self._coordination = words, coordination
+        self._words, self._coordination, self._relations = words, coordination, relations
         self._source, *self._fills = pieces
         spans = coordination.conjuncts
         after = len(self._source.tree.words) - self._source.last
@@ -378,8 +387,8 @@ class _Splice:
         deprel, theirs = self._source.head.deprel, fill.head.deprel
         if not {deprel, theirs} <= _WITH_CASE or not fill.own("case", "mark"):
             return relation
-        own = fill.case if relation == f"{deprel}:{self._source.case}" else ""
-        return f"{deprel}:{own}" if own else relation
+        own = f"{deprel}:{fill.case}" if relation == f"{deprel}:{self._source.case}" else ""
+        return own if own in self._relations else relation
 
     def linking(self, words: LinkingWords, enhanced: bool) -> list[TreebankWord]:
         """The words that were put between the conjuncts, and before the first.

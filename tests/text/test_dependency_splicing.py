@@ -46,6 +46,7 @@ FROGS = tree(
 LINKING = learned_linking(
     [
         "3\tand\tand\tCCONJ\tCC\t_\t4\tcc\t_\t_",
+        "1\tit\tit\tPRON\tPRP\t_\t4\tobl\t4:obl:on\t_",
         "3\tAnd\t&\tSYM\tX\t_\t4\tcc\t_\t_\n4\tand\tand\tCCONJ\tCC\t_\t5\tcc\t_\t_",
         "2\t,\t,\tPUNCT\t,\t_\t4\tpunct\t_\t_\n1\tboth\tboth\tCCONJ\tPRE\t_\t2\tcc:preconj\t_\t_",
     ]
@@ -112,9 +113,11 @@ def test_a_fill_at_the_end_has_the_references_space() -> None:
 
 
 def test_a_case_of_its_own_names_the_enhanced_relation() -> None:
-    """Though the reference is *in* something, the fill is *on* something."""
+    """Though the reference is *in* something, the fill is *on* something, as the treebank has it."""
     found, _ = put((CATS, 4, 6), (BIRDS, 4, 6), label="PP")
     assert found.word(9).deps == "3:obl:on|6:conj:and"
+    found, _ = put((BIRDS, 4, 6), (CATS, 4, 6), label="PP")
+    assert found.word(9).deps == "2:obl:on|6:conj:and"
 
 
 def test_a_subject_on_the_left_is_the_fills_too() -> None:
