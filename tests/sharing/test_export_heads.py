@@ -5,6 +5,7 @@ import subprocess
 import sys
 from contextlib import redirect_stdout
 from dataclasses import replace
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,7 @@ from pipeline.sharing.export.dependencies import (
 from pipeline.sharing.export.settings import ExportSettings
 from pipeline.text.dependencies import read_trees
 from pipeline.text.lines import open_lines
+from pipeline.text.natural import join_words
 from pipeline.text.splicing import OTHER_CONJUNCTS, OTHER_WORDS
 from pipeline.text.trees import constituents_of, parse_tree
 
@@ -64,6 +66,7 @@ def corpus(tmp_path: Path) -> Path:
     return tmp_path / "corpus"
 
 
+@cache
 def known(corpus: Path) -> dict[str, Sentence]:
     """The sentences of a corpus by the end of their ids."""
     found = read_sentences(corpus / "sentences.parquet")
@@ -84,7 +87,7 @@ def made(
     words = (*source.words[: reference.start], *laid.words, *source.words[reference.end :])
     row = candidate_row(Candidate(
         "", source.sentence_id, words, laid.coordinator, laid.conjuncts, label, reference,
-        " ".join(pieces[-1]), None, None, None, "CC0-1.0", from_[-1], tuple(from_[:-1]) or None,
+        join_words(pieces[-1]).text, None, None, None, "CC0-1.0", from_[-1], tuple(from_[:-1]) or None,
     ))  # fmt: skip
     return candidate_of(identified(row))
 
@@ -260,11 +263,10 @@ def test_candidates_of_english_ewt_are_valid(tmp_path: Path) -> None:
     spans: dict[str, list[tuple[str, int, int]]] = {}
     for each in plain:
         tree = parse_tree(each.tree or "")
-        for label, found in constituents_of(tree):
-            if label in ("NP", "VP", "PP"):
-                span = Span(found[0].start, found[-1].end)
+        for node, found in constituents_of(tree):
+            if (label := node.label()) in ("NP", "VP", "PP"):
                 name = each.sentence_id.rpartition("/")[2]
-                spans.setdefault(label, []).append((name, span.start, span.end))
+                spans.setdefault(label, []).append((name, found[0].start, found[-1].end))
     candidates = []
     for label, own in sorted(spans.items()):
         for (name, start, end), donor in islice(zip(own, own[37:], strict=False), 200):
