@@ -24,6 +24,11 @@ def coordinators_behind(manifest: Mapping[str, Any] | None) -> frozenset[str]:
     return coordinators_of_runs(run for run in found if isinstance(run, dict))
 
 
+def is_english(manifest: Mapping[str, Any]) -> bool:
+    """Whether the rows of a folder are English, by their coordinators; else no language is named."""
+    return coordinators_behind(manifest) <= COORDINATORS
+
+
 def coordinators_of_runs(runs: Iterable[Mapping[str, Any]]) -> frozenset[str]:
     """The coordinators of all corpora behind some runs; where no run is known, the usual ones.
 

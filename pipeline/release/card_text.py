@@ -11,6 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Undefined
 
 from pipeline.core.candidates import HARVESTED
 from pipeline.core.markdown import code, command, grid, plain
+from pipeline.corpus.coordinators import is_english
 from pipeline.corpus.statistics import SCORES
 from pipeline.release.licence_files import notices
 from pipeline.release.method_text import (
@@ -55,6 +56,7 @@ def prose(
     runs = manifest["generations"].values()
     facts = {
         "rows": manifest["rows"],
+        "english": is_english(manifest),
         "stand_off": manifest["stand_off"],
         "sources": [notice.source for notice in notices(manifest, origins)],
         "spans": sorted({run.get("settings", {}).get("spans") for run in runs}, key=str),

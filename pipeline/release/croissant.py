@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipeline.core.candidates import HARVESTED
+from pipeline.corpus.coordinators import is_english
 from pipeline.corpus.licences import licence_ids, terms
 from pipeline.release.licence_files import bibtex, creators
 from pipeline.release.method_text import meanings, resource
@@ -59,7 +60,7 @@ def croissant(
         "license": _licences(manifest["license"]),
         "creator": [_agent(name) for name in creators(manifest)],
         "citeAs": bibtex(manifest),
-        "inLanguage": "en",
+        **({"inLanguage": "en"} if is_english(manifest) else {}),
         "keywords": [*(about["keywords"] if about else _KEYWORDS), "conjoin"],
         "isLiveDataset": False,
         "prov:wasDerivedFrom": _derived_from(manifest, origins),

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
 
+from pipeline.corpus.coordinators import is_english
 from pipeline.release.licence_files import hub_licence, readers_of
 from pipeline.release.shards import CONFIGS
 
@@ -41,7 +42,7 @@ def front_matter(
     rows = sum(manifest["rows"].values())
     card = {
         "pretty_name": manifest["name"],
-        "language": ["en"],
+        "language": ["en"] if is_english(manifest) else None,
         **hub_licence(manifest["license"]),
         "annotations_creators": ["machine-generated"],
         "language_creators": ["machine-generated"]
