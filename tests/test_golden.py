@@ -241,7 +241,7 @@ def test_changed_rows_fail_until_the_number_is_raised(
     """Other trees of the same sentences: "raise ALGORITHM"; when it is raised, the pin is asked for."""
     shutil.rmtree(corpus / "trees")
     monkeypatch.setattr(
-        preparse, "_treebank_tree", lambda sentence: (sentence.tree.replace("NN", "NNS"), None)
+        preparse, "_treebank_tree", lambda sentence, _: (sentence.tree.replace("NN", "NNS"), None)
     )
     made = trees(corpus)
     with pytest.raises(pytest.fail.Exception, match="preparse: rows changed: raise ALGORITHM"):

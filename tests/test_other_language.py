@@ -245,7 +245,9 @@ def test_it_is_handed_on(corpus: Path, made: Path, tmp_path: Path) -> None:
     require_valid(find_shards(tmp_path / "full"), distinct=True)
     count = read_json(tmp_path / "full/manifest.json")["rows"]["train"]
     assert count == len(rows(made))
-    said = "".join(path.read_text() for path in (tmp_path / "full").iterdir() if path.suffix in SAID)
+    said = "".join(
+        path.read_text() for path in (tmp_path / "full").iterdir() if path.suffix in SAID
+    )
     assert "English" not in said
     assert "inLanguage" not in said
     export.run(ExportSettings(place=made, format="conllu", out=tmp_path / "a.conllu"))

@@ -6,7 +6,7 @@ All spans are half-open word indices ``[start, end)``.
 import re
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from pipeline.core.files import digest_of
@@ -133,8 +133,8 @@ class Sentence:
     tree: str | None
     coordinations: tuple[Coordination, ...]
     license: str
-    examined: bool = False
-    coordinators: frozenset[str] = COORDINATORS
+    examined: bool = field(default=False, repr=False)
+    coordinators: frozenset[str] = field(default=COORDINATORS, repr=False)
 
     @property
     def evaluable(self) -> tuple[Coordination, ...]:

@@ -11,7 +11,7 @@ from pipeline.core.annotation import Annotation, as_json, described, from_json
 from pipeline.core.cards.evaluation import EvaluatedRun, SummaryRow
 from pipeline.core.comparison import mean_sd
 from pipeline.core.runs import System
-from pipeline.tasks.protocol import Judged
+from pipeline.tasks.protocol import JudgedRows
 
 COUNTS = ("best_step", "steps", "seen", "accepted")
 """Numbers of a run that its entry repeats from its card."""
@@ -24,7 +24,7 @@ def entry(
     system: System,
     card: Mapping[str, Any],
     annotation: Annotation,
-    judged: Judged,
+    judged: JudgedRows,
 ) -> Scored:
     """What the rows of a run come to.
 

@@ -210,7 +210,7 @@ Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedRows:
     """What rows of predictions come to.
 
     Attributes:
@@ -288,7 +288,7 @@ class Evaluation(ABC, Generic[I]):
         """What a model says of each instance, in order."""
 
     @abstractmethod
-    def judged(self, instances: Sequence[I], rows: Sequence[Row]) -> Judged:
+    def judged(self, instances: Sequence[I], rows: Sequence[Row]) -> JudgedRows:
         """What rows come to, in the order of the instances."""
 
 

@@ -27,7 +27,7 @@ ABSENT = "_"
 CONTROL = "sentence with a control character"
 """Why a sentence is not written: it would steer a terminal, or read in another order than it has."""
 
-Node = tuple[int, int]
+NodeNumber = tuple[int, int]
 """The number of a node of the enhanced layer: ``(8, 0)`` is word 8, ``(8, 1)`` the empty node 8.1."""
 
 
@@ -89,7 +89,7 @@ class Token:
 class Empty:
     """An empty node such as ``8.1``: its number and the other nine columns, as they stand."""
 
-    node: Node
+    node: NodeNumber
     columns: tuple[str, ...]
 
 
@@ -223,7 +223,7 @@ _OTHERS = re.compile(r"Cxn|Check|Entity|Bridge|SplitAnte|Coref|Promoted|SpacesAf
 """Attributes of MISC that speak of other words, or of the text between them."""
 
 
-def misc_of(misc: str, numbers: Mapping[Node, Node]) -> str:
+def misc_of(misc: str, numbers: Mapping[NodeNumber, NodeNumber]) -> str:
     """A MISC column in a sentence that was made of others, where words have other numbers and neighbours.
 
     Args:
@@ -241,7 +241,7 @@ def misc_of(misc: str, numbers: Mapping[Node, Node]) -> str:
     return "|".join(kept) or ABSENT
 
 
-def shown(node: Node) -> str:
+def shown(node: NodeNumber) -> str:
     """The number of a node as CoNLL-U has it."""
     return f"{node[0]}.{node[1]}" if node[1] else str(node[0])
 
@@ -352,7 +352,7 @@ def _check_heads(words: Sequence[TreebankWord], places: Sequence[int], fault: _F
         raise fault(places[0], "no word has HEAD 0", "one word is the root")
 
 
-Edge = tuple[Node, str]
+Edge = tuple[NodeNumber, str]
 """A relation of the enhanced layer: the head, and what it is called."""
 
 

@@ -32,7 +32,7 @@ from pipeline.text.dependencies import (
     DependencyTree,
     Edge,
     Empty,
-    Node,
+    NodeNumber,
     Token,
     TreebankWord,
     deps_of,
@@ -183,7 +183,7 @@ class _Piece:
     def __contains__(self, number: int) -> bool:
         return self.first <= number <= self.last
 
-    def holds(self, node: Node) -> bool:
+    def holds(self, node: NodeNumber) -> bool:
         """Whether a node stands between its words: an empty one behind the last does not."""
         return node[0] in self and (node[1] == 0 or node[0] < self.last)
 
@@ -248,14 +248,14 @@ class _Splice:
         """Whether the reference is a relative clause, of a noun outside it."""
         return self._source.head.deprel.endswith(":relcl")
 
-    def _of_source(self, node: Node) -> Node:
+    def _of_source(self, node: NodeNumber) -> NodeNumber:
         """The number of a node of the source; 0 stays 0."""
         number, minor = node
         if number < self._source.first:
             return node
         return number + (self._moved if number in self._source else self._behind), minor
 
-    def _of_fill(self, place: int, node: Node) -> Node:
+    def _of_fill(self, place: int, node: NodeNumber) -> NodeNumber:
         """The number of a node of a fill."""
         shift = self._coordination.conjuncts[place + 1].start + 1 - self._fills[place].first
         return node[0] + shift, node[1]
@@ -292,7 +292,12 @@ class _Splice:
         return replace(word, head=top, deps=deps)
 
     def _moved_word(
-        self, word: TreebankWord, numbers: Mapping[Node, Node], head: int, deprel: str, deps: str
+        self,
+        word: TreebankWord,
+        numbers: Mapping[NodeNumber, NodeNumber],
+        head: int,
+        deprel: str,
+        deps: str,
     ) -> TreebankWord:
         """A word in its place, written as the candidate has it, if but its case differs."""
         number = numbers[word.number, 0][0]
@@ -304,7 +309,7 @@ class _Splice:
             word, number=number, form=form, head=head, deprel=deprel, deps=deps, misc=misc
         )
 
-    def _source_deps(self, word: TreebankWord, numbers: Mapping[Node, Node]) -> str:
+    def _source_deps(self, word: TreebankWord, numbers: Mapping[NodeNumber, NodeNumber]) -> str:
         relations = _edges(word.deps, self._source.tree)
         new = [(numbers[head], relation) for head, relation in relations]
         new += self._as_subject(word, relations)
@@ -345,8 +350,8 @@ class _Splice:
         self,
         fill: _Piece,
         word: TreebankWord,
-        own: Mapping[Node, Node],
-        numbers: Mapping[Node, Node],
+        own: Mapping[NodeNumber, NodeNumber],
+        numbers: Mapping[NodeNumber, NodeNumber],
     ) -> str:
         relations = _edges(word.deps, fill.tree)
         kept = [(own[head], relation) for head, relation in relations if head in own]
@@ -364,7 +369,7 @@ class _Splice:
             raise NoTree(ENHANCED)
         return deps_of(kept)
 
-    def _of_head(self, fill: _Piece, numbers: Mapping[Node, Node]) -> list[Edge]:
+    def _of_head(self, fill: _Piece, numbers: Mapping[NodeNumber, NodeNumber]) -> list[Edge]:
         """The relations of a fill's head: a conjunct of the reference's, and what that is to others."""
         source, head = self._source, self._source.head
         coordinator = self._words[self._coordination.coordinator]

@@ -227,7 +227,7 @@ def test_what_the_pool_leaves_out_is_reported_once(
     corpus: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """In the manifest, the summary and the dry run, whatever the number of units."""
-    monkeypatch.setattr(pool_building, "holds_coordinator", lambda words: "yesterday" in words)
+    monkeypatch.setattr(pool_building, "holds_coordinator", lambda words, _: "yesterday" in words)
     out = corpus / "out"
     run(settings(corpus, out=out, dry_run=True))
     printed = capsys.readouterr().out

@@ -29,7 +29,7 @@ from pipeline.release.stage import run as release
 from pipeline.sharing.validate.command import run as validate
 from pipeline.sharing.validate.settings import ValidateSettings
 from pipeline.tasks.known import TASKS
-from pipeline.tasks.protocol import Judged
+from pipeline.tasks.protocol import JudgedRows
 from pipeline.train.stage import run as train
 from pipeline.trying.predict.command import run as predict
 from pipeline.trying.predict.settings import PredictSettings
@@ -137,7 +137,7 @@ def test_intervals_are_those_of_a_plain_loop(documents: int) -> None:
     some[40:] = 0
     few = np.zeros_like(counts)
     few[:5] = counts[:5]
-    judged = Judged({}, {}, 0, counts, {"overall": counts, "some": some, "few": few})
+    judged = JudgedRows({}, {}, 0, counts, {"overall": counts, "some": some, "few": few})
     found = intervals_of(judged, names, (0, 40))
     units = list(dict.fromkeys(names[:40])) if documents >= 10 else list(range(40))
     members = [

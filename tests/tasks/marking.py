@@ -33,7 +33,7 @@ from pipeline.tasks.protocol import (
     Drawn,
     Evaluation,
     HeadSettings,
-    Judged,
+    JudgedRows,
     Learnable,
     Measured,
     Model,
@@ -202,11 +202,11 @@ class MarkingEvaluation(Evaluation[Note]):
             for note, each in zip(instances, found, strict=True)
         ]
 
-    def judged(self, instances: Sequence[Note], rows: Sequence[Row]) -> Judged:
+    def judged(self, instances: Sequence[Note], rows: Sequence[Row]) -> JudgedRows:
         counts = counted([note.animal for note in instances], [row["said"] for row in rows])
         right, said, there = counts.sum(0).T
         macro = float((2 * right / (said + there)).mean())
-        return Judged({"overall": macro}, {}, 0, counts)
+        return JudgedRows({"overall": macro}, {}, 0, counts)
 
 
 class MarkingTask(Task[Marked]):

@@ -316,9 +316,9 @@ def test_disagreement_is_of_outer_boundaries(
     denied = {"raw.txt/1": 0.6, "raw.txt/10": 0.9, "raw.txt/12": 0.7}
 
     def said(
-        _: object, sentences: Any, *, parse: object, tau: float = 1.0
+        _: object, sentences: Any, *, parse: object, coordinators: object, tau: float = 1.0
     ) -> Iterator[SentenceAnswer]:
-        del parse
+        del parse, coordinators
         for given in sentences:
             assert given.name == rows[given.words]
             k = given.words.index("or" if "or" in given.words else "and")

@@ -15,7 +15,7 @@ from pipeline.text.dependencies import (
     DependencyTree,
     Edge,
     Empty,
-    Node,
+    NodeNumber,
     deps_of,
     edges,
     glued,
@@ -169,13 +169,13 @@ def _closed_up(tree: DependencyTree, left: _Unit, run: _Unit, right: _Unit) -> b
 _CLOSING = frozenset({")", "]", "}", "''", "”", "’", ".", "!", "?", "...", "…"})
 
 
-def _numbers(tree: DependencyTree, gap: GappedVerb) -> dict[Node, Node]:
+def _numbers(tree: DependencyTree, gap: GappedVerb) -> dict[NodeNumber, NodeNumber]:
     """The new number of each node that stays, and of the verb that of its copy; 0 stays 0."""
-    empty: dict[int, list[Node]] = {}
+    empty: dict[int, list[NodeNumber]] = {}
     for each in tree.empty:
         empty.setdefault(each.node[0], []).append(each.node)
-    found: dict[Node, Node] = {(0, 0): (0, 0)}
-    at: Node = (0, 0)
+    found: dict[NodeNumber, NodeNumber] = {(0, 0): (0, 0)}
+    at: NodeNumber = (0, 0)
     for number in range(len(tree.words) + 1):
         if number == gap.verb:
             at = (at[0], at[1] + 1)
@@ -190,8 +190,8 @@ def _numbers(tree: DependencyTree, gap: GappedVerb) -> dict[Node, Node]:
 
 
 def _enhanced(
-    tree: DependencyTree, gap: GappedVerb, numbers: Mapping[Node, Node]
-) -> dict[Node, str]:
+    tree: DependencyTree, gap: GappedVerb, numbers: Mapping[NodeNumber, NodeNumber]
+) -> dict[NodeNumber, str]:
     """The DEPS of each node that stays, by its old number; empty where the sentence has none.
 
     Raises:
@@ -226,8 +226,8 @@ def _enhanced(
 def _copy(
     tree: DependencyTree,
     gap: GappedVerb,
-    numbers: Mapping[Node, Node],
-    enhanced: Mapping[Node, str],
+    numbers: Mapping[NodeNumber, NodeNumber],
+    enhanced: Mapping[NodeNumber, str],
 ) -> Empty:
     """The empty node in the verb's place: what the reader understands, the first verb."""
     first = tree.word(gap.first)

@@ -5,23 +5,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from pipeline.core.cards.evaluation import MetricsCard
 from pipeline.core.cards.predictors import PredictorFigures
-from pipeline.core.comparison import (
-    FEWEST_DOCUMENTS,
-    Counts,
-    Difference,
-    compare_counts,
-    documents_of,
-)
+from pipeline.core.comparison import FEWEST_DOCUMENTS, Difference, compare_counts, documents_of
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
 from pipeline.core.files import sha256_of
 from pipeline.core.fingerprint import Fingerprint, Output
 from pipeline.core.parquet import read_rows
 from pipeline.release.predictors.finished import FinishedRun
-from pipeline.tasks.protocol import Judged
+from pipeline.tasks.protocol import JudgedRows
 
 _EVALUATION, _METRICS = "evaluation", "metrics.json"
 
@@ -74,7 +69,7 @@ def figures_of(run: FinishedRun) -> PredictorFigures | str:  # noqa: PLR0911 - a
 
 
 def _beside_nothing(
-    counts: Counts, seed: tuple[int, ...], documents: Sequence[int] | None
+    counts: npt.NDArray[np.int64], seed: tuple[int, ...], documents: Sequence[int] | None
 ) -> Difference | None:
     """The figure of some counts with its interval: the gain over as much said, and none of it right."""
     nothing = counts.copy()
@@ -83,7 +78,7 @@ def _beside_nothing(
 
 
 def intervals_of(
-    judged: Judged, documents: Sequence[str], seed: tuple[int, ...]
+    judged: JudgedRows, documents: Sequence[str], seed: tuple[int, ...]
 ) -> dict[str, list[float]]:
     """The 95 % intervals of the columns beside ``overall``, resampled as it is.
 

@@ -14,7 +14,7 @@ from pipeline.tasks.arguments.examples import example_of
 from pipeline.tasks.arguments.figures import KINDS, counted, f1
 from pipeline.tasks.arguments.model import ArgumentModel
 from pipeline.tasks.arguments.predicates import Clause, clauses_of_split
-from pipeline.tasks.protocol import Evaluation, Judged, Row
+from pipeline.tasks.protocol import Evaluation, JudgedRows, Row
 
 WITH_MENTIONS = "with mentions"
 """Of figures where another mention of a filler is right, too."""
@@ -106,7 +106,7 @@ class ArgumentEvaluation(Evaluation[Clause]):
             )
         return rows
 
-    def judged(self, instances: Sequence[Clause], rows: Sequence[Row]) -> Judged:
+    def judged(self, instances: Sequence[Clause], rows: Sequence[Row]) -> JudgedRows:
         """F1 of all, of each kind and its roles; as criteria the same where mentions are right, too."""
         predicates = [clause.predicate for clause in instances]
         chosen = [chosen_in(row) for row in rows]
@@ -119,7 +119,7 @@ class ArgumentEvaluation(Evaluation[Clause]):
             of_columns[name] = counts[:, KINDS.index(kind), ROLES.index(role)]
         criteria = {f"ALL {WITH_MENTIONS}": f1(loose)}
         criteria |= {f"{kind} {WITH_MENTIONS}": f1(loose[:, k]) for k, kind in enumerate(KINDS)}
-        return Judged(
+        return JudgedRows(
             figures={name: f1(own) for name, own in of_columns.items()},
             criteria=criteria,
             unscored=sum(not row["choices"] for row in rows),

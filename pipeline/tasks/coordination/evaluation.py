@@ -22,7 +22,7 @@ from pipeline.tasks.coordination.instances import (
     row_of,
 )
 from pipeline.tasks.coordination.model import CoordinationPredictor
-from pipeline.tasks.protocol import Evaluation, Judged, counts_among
+from pipeline.tasks.protocol import Evaluation, JudgedRows, counts_among
 
 
 class CoordinationEvaluation(Evaluation[Instance]):
@@ -64,7 +64,7 @@ class CoordinationEvaluation(Evaluation[Instance]):
             for instance, one in zip(instances, found, strict=True)
         ]
 
-    def judged(self, instances: Sequence[Instance], rows: Sequence[Row]) -> Judged:
+    def judged(self, instances: Sequence[Instance], rows: Sequence[Row]) -> JudgedRows:
         """The share of right boundaries by category, and of right structures by each criterion."""
         verdicts = [
             judge(instance.gold, predicted(row))
@@ -74,7 +74,7 @@ class CoordinationEvaluation(Evaluation[Instance]):
         right = [verdict["whole"] for verdict in verdicts]
         counts = np.ones((len(right), 1, 3), dtype=np.int64)
         counts[:, 0, 0] = right
-        return Judged(
+        return JudgedRows(
             figures=accuracy_by_category(labels, right),
             criteria={c: accuracy([v[c] for v in verdicts]) for c in CRITERIA},
             unscored=sum(not row["predicted"] for row in rows),

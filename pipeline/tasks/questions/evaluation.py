@@ -10,7 +10,7 @@ from pipeline.core.corpus_folder import QUESTIONS_FILE
 from pipeline.core.errors import InputError
 from pipeline.core.files import digest_of
 from pipeline.core.questions import CAUSE, EFFECT, Question, question_row, read_questions
-from pipeline.tasks.protocol import Evaluation, Judged, Row, counts_among
+from pipeline.tasks.protocol import Evaluation, JudgedRows, Row, counts_among
 from pipeline.tasks.questions.examples import example_of
 from pipeline.tasks.questions.model import QuestionModel
 
@@ -68,13 +68,13 @@ class QuestionEvaluation(Evaluation[Question]):
             for question, answer in zip(instances, found, strict=True)
         ]
 
-    def judged(self, instances: Sequence[Question], rows: Sequence[Row]) -> Judged:
+    def judged(self, instances: Sequence[Question], rows: Sequence[Row]) -> JudgedRows:
         """The share of right answers; a question without one is wrong."""
         said = np.array([row["predicted"] for row in rows])
         right = said == np.array([question.answer for question in instances])
         counts = np.ones((len(rows), 1, 3), dtype=np.int64)
         counts[:, 0, 0] = right
-        return Judged(
+        return JudgedRows(
             figures={name: float(right[at].mean()) for name, at in _columns(instances).items()},
             criteria={},
             unscored=int((said < 0).sum()),

@@ -12,7 +12,7 @@ from pipeline.core.corpus_folder import RELATIONS_FILE
 from pipeline.core.errors import InputError
 from pipeline.core.files import digest_of
 from pipeline.core.pairs import Pair
-from pipeline.tasks.protocol import Evaluation, Judged, Row
+from pipeline.tasks.protocol import Evaluation, JudgedRows, Row
 from pipeline.tasks.relations.examples import example_of
 from pipeline.tasks.relations.figures import counted, f1
 from pipeline.tasks.relations.model import RelationModel
@@ -81,7 +81,7 @@ class RelationEvaluation(Evaluation[Pair]):
             for pair, answer in zip(instances, found, strict=True)
         ]
 
-    def judged(self, instances: Sequence[Pair], rows: Sequence[Row]) -> Judged:
+    def judged(self, instances: Sequence[Pair], rows: Sequence[Row]) -> JudgedRows:
         """Macro- and micro-F1 over the senses that the split has, and F1 of each sense."""
         senses = list(self.sizes(instances))[len(self.columns) :]
         right, said = [pair.senses for pair in instances], [row["predicted"] for row in rows]
@@ -90,7 +90,7 @@ class RelationEvaluation(Evaluation[Pair]):
         of_senses = f1(counts.sum(0))
         micro = counts.sum(1, keepdims=True)
         micro[..., 1] = micro[..., 2]  # as ``micro_f1`` takes what is said
-        return Judged(
+        return JudgedRows(
             figures={"overall": macro_f1(counts), MICRO: micro_f1(counts)}
             | dict(zip(senses, of_senses, strict=True)),
             criteria={STRICT: macro_f1(strict), STRICT_MICRO: micro_f1(strict)},
