@@ -192,6 +192,8 @@ def test_a_predictor_keeps_them(corpus: Path, made: Path, tmp_path: Path) -> Non
     assert read_json(folder / "predictor.json")["coordinators"] == ["en", "of"]
     evaluate.run(EvaluateSettings(corpus=corpus))
     assert read_json(corpus / "evaluation/metrics.json")["instances"]["overall"] == 6
+    release.run(ReleaseSettings(candidates=folder.parent, out=tmp_path / "released", license="MIT"))
+    assert "\nlanguage:" not in (tmp_path / "released/README.md").read_text()
     (found,) = Predictor.load(folder).predict(["Jan en Piet and Koos of Hendrik"])
     assert [each.word for each in found.coordinations] == ["en", "of"]
     (asked,) = Predictor.load(folder).predict(["Jan en Piet and Koos"], coordinators=["and"])

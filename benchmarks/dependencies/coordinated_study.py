@@ -99,7 +99,7 @@ class Study:
             path = self._place(seed) / ALONE / "train.conllu"
             once(path, lambda out: write_plain(own, out))
             return path
-        name = f"{row}-{self._options.times}-{self._options.copies}"
+        name = f"{row}-{self._options.times:g}-{self._options.copies}"
         path = self._place(seed) / name / "train.conllu"
         others = self._others(row, seed)
         copies = self._options.copies
@@ -108,7 +108,7 @@ class Study:
 
     def _others(self, row: str, seed: int) -> Path:
         """The sentences that a row learns from beside L."""
-        path = self._place(seed) / f"{row}-{self._options.times}.conllu"
+        path = self._place(seed) / f"{row}-{self._options.times:g}.conllu"
         once(path, lambda out: write_trees(self._drawn(row, seed), out))
         return path
 
@@ -124,7 +124,7 @@ class Study:
             every = [tree for tree, has in zip(trees, joined, strict=True) if has == wanted]
         # The same sentences for `harvested` and `gold`.
         random.Random(f"others/{seed}").shuffle(every)
-        return every[: self._options.times * self._options.size]
+        return every[: round(self._options.times * self._options.size)]
 
     def _parsed(self, seed: int) -> Path:
         """U as the parser of L reads it."""
@@ -200,7 +200,9 @@ def _options(line: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--most", type=int, default=4000, help="sentences of U")
     parser.add_argument("--references", type=int, default=4, help="of a source sentence, at most")
     parser.add_argument("--match", choices=("label", "head"), default="label", help="of fills")
-    parser.add_argument("--times", type=int, default=2, help="other sentences, times those of L")
+    parser.add_argument(
+        "--times", type=float, default=2.0, help="other sentences, times those of L"
+    )
     parser.add_argument("--copies", type=int, default=2, help="of L beside them")
     parser.add_argument("--updates", type=int, default=400)
     parser.add_argument("--alone", type=int, default=400, help="updates of L alone")

@@ -11,9 +11,10 @@ from pipeline.core.candidates import has_candidates
 from pipeline.core.cards.predictors import PredictorFigures, PredictorManifest
 from pipeline.core.comparison import FEWEST_DOCUMENTS
 from pipeline.core.corpora import COORDINATION, CORPORA, CorpusDescription
-from pipeline.core.corpus_folder import ingest_card
+from pipeline.core.corpus_folder import coordinators_of, ingest_card
 from pipeline.core.files import write_text
 from pipeline.core.markdown import code, grid, percent, plain, printable
+from pipeline.core.types import COORDINATORS
 from pipeline.corpus.layout import find_shards
 from pipeline.corpus.licences import licence_ids, terms
 from pipeline.corpus.rows import generations
@@ -60,7 +61,7 @@ def _card(manifest: Mapping[str, Any], run: FinishedRun) -> str:
 def _front_matter(manifest: Mapping[str, Any], run: FinishedRun) -> str:
     tags = ["conjoin", manifest["task"]]
     card = {
-        "language": [_language(run)],
+        "language": _languages(run),
         **hub_licence(manifest["license"]),
         "library_name": "conjoin",
         "tags": tags + ["coordination-disambiguation"] * (manifest["task"] == COORDINATION),
@@ -127,9 +128,12 @@ def _source(run: FinishedRun) -> CorpusDescription | None:
     return CORPORA.get(reader or "")
 
 
-def _language(run: FinishedRun) -> str:
+def _languages(run: FinishedRun) -> list[str] | None:
+    """The language of its corpus; None: one with coordinators of its own, which says nothing of its name."""
+    if run.corpus is not None and not COORDINATORS.issuperset(coordinators_of(run.corpus)):
+        return None
     source = _source(run)
-    return "en" if source is None else source.language
+    return ["en" if source is None else source.language]
 
 
 def _notices(run: FinishedRun) -> list[str]:
