@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.core.errors import InputError
-from pipeline.core.parquet import column_names, read_batches, read_rows, read_schema
+from pipeline.core.parquet import read_batches, read_rows, read_schema
 from pipeline.core.types import (
     COLUMNS,
     USUAL_COORDINATORS,
@@ -202,7 +202,11 @@ def coordinators_in(path: Path) -> tuple[str, ...]:
     Raises:
         InputError: the file is missing or damaged, or says other things than coordinators there.
     """
-    found = (read_schema(path).metadata or {}).get(_COORDINATORS.encode())
+    return _coordinators_said(read_schema(path), path)
+
+
+def _coordinators_said(footer: pa.Schema, path: Path) -> tuple[str, ...]:
+    found = (footer.metadata or {}).get(_COORDINATORS.encode())
     if found is None:
         return USUAL_COORDINATORS
     try:
@@ -224,7 +228,8 @@ def read_sentences(
     Raises:
         InputError: as ``read_rows``.
     """
-    own, later = frozenset(coordinators_in(path)), "examined" in column_names(path)
+    footer = read_schema(path)
+    own, later = frozenset(_coordinators_said(footer, path)), "examined" in footer.names
     for row in read_rows(path, EXAMINED_SENTENCES if later else SENTENCES, rows):
         coordinations = tuple(
             Coordination(**each | {"conjuncts": _spans(each["conjuncts"])})

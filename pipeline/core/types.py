@@ -217,6 +217,11 @@ class Candidate:
         word = self.words[self.coordinator]
         return Coordination(self.coordinator, word, self.label, self.conjuncts)
 
+    @property
+    def donors(self) -> tuple[Donor, ...]:
+        """Where the fills were taken from, in the order of the conjuncts; none that a model wrote."""
+        return () if self.donor is None else (*(self.middle_donors or ()), self.donor)
+
 
 def candidate_id(
     sentence_id: str,

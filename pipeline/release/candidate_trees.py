@@ -157,7 +157,7 @@ class CandidateTrees(ExitStack):
         ids: dict[str | None, set[str]] = {}
         for candidate, run in rows:
             own = ids.setdefault(self._set_of(run), set())
-            own |= {candidate.sentence_id, *(donor.sentence_id for donor in _donors(candidate))}
+            own |= {candidate.sentence_id, *(donor.sentence_id for donor in candidate.donors)}
         known = {each: self._of_set(each).known(own) for each, own in ids.items()}
         waiting: list[_Row] = []
         made: list[MadeTree | _Row] = []
@@ -232,7 +232,7 @@ class CandidateTrees(ExitStack):
             raise NoTree(NO_SOURCE_TREE if some is None else NO_REFERENCE)
         gold = base.gold
         fills = []
-        donors = _donors(candidate)
+        donors = candidate.donors
         if not donors:
             if self._trees_of == TREEBANK:
                 raise NoTree(NO_GOLD_FILL)
@@ -367,11 +367,6 @@ def _parsers_of(corpus: Path) -> dict[str, Path]:
         known = parser_identity(read_json(card, ParserCard))
         found[f"{known['name']} sha256:{known['sha256']}"] = card.parent
     return found
-
-
-def _donors(candidate: Candidate) -> tuple[Donor, ...]:
-    """Where the fills were taken from, in the order of the conjuncts."""
-    return () if candidate.donor is None else (*(candidate.middle_donors or ()), candidate.donor)
 
 
 @lru_cache(256)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline.core.corpus_folder import DEPENDENCIES_FILE, require_ingested
-from pipeline.core.types import Candidate, Donor, Span
+from pipeline.core.types import Candidate, Span
 from pipeline.corpus.dependency_rows import DependencyRows, linking_rows
 from pipeline.text.dependencies import DependencyTree, tree_in
 from pipeline.text.dependency_splicing import (
@@ -57,7 +57,7 @@ class CandidateDependencies(ExitStack):
             InputError: a file of the corpus is damaged.
         """
         ids = {each.sentence_id for each in candidates}
-        ids |= {donor.sentence_id for each in candidates for donor in _donors(each)}
+        ids |= {donor.sentence_id for each in candidates for donor in each.donors}
         trees = self._trees(ids)
         return [self._made(each, trees) for each in candidates]
 
@@ -98,15 +98,10 @@ class CandidateDependencies(ExitStack):
 
 
 def _grafts(candidate: Candidate, trees: Mapping[str, DependencyTree]) -> Iterator[Graft]:
-    for donor in _donors(candidate):
+    for donor in candidate.donors:
         if donor.sentence_id not in trees:
             raise NoTree(NO_ROWS)
         tree = trees[donor.sentence_id]
         if not 0 <= donor.start < donor.end <= len(tree.words):
             raise NoTree(OTHER_WORDS)
         yield Graft(tree, Span(donor.start, donor.end))
-
-
-def _donors(candidate: Candidate) -> tuple[Donor, ...]:
-    """Where the fills were taken from, in the order of the conjuncts."""
-    return () if candidate.donor is None else (*(candidate.middle_donors or ()), candidate.donor)
