@@ -1,20 +1,29 @@
 """The tables of README.md here, from what coordinated_study.py measured.
 
-Usage: python benchmarks/dependencies/coordinated_tables.py data/coordinated-study/ud-ewt-250 [--split dev]
+    python benchmarks/dependencies/coordinated_tables.py keep data/coordinated-half/ud-ewt-250
+    python benchmarks/dependencies/coordinated_tables.py print data/coordinated-half/ud-ewt-250 [--split dev]
 
-LAS, CLAS and F1 of conjuncts and coordinators (relation and head right) in %, means over seeds, and the
-paired difference to L alone with its 95 % interval: seeds and sentences are resampled together.
+`keep` writes what was counted to ``benchmarks/outcomes/dependencies.jsonl``, from which `print` takes a study
+whose folder is not there. LAS, CLAS and F1 of conjuncts and coordinators (relation and head right), in per
+cent, are means over seeds. Beside them stands the paired difference to L alone with its 95 % interval, for
+which seeds and sentences are resampled together.
 """
 
 import argparse
+import base64
+import json
 import sys
+import zlib
+from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from typing_extensions import TypedDict
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from benchmarks.dependencies.coordinated_study import ALONE, COUNTED, ROWS
+from benchmarks.outcomes import FOLDER
 from benchmarks.parsers.parser_tables import Array, f1, gain
 from benchmarks.table_parts import print_table, signed
 from pipeline.core.documents import read_json
@@ -25,6 +34,9 @@ FIGURES = {
     "conj F1": ("conj_right", "conj_found", "conj"),
     "cc F1": ("cc_right", "cc_found", "cc"),
 }
+
+
+KEPT = FOLDER / "dependencies.jsonl"
 
 
 class Measured(TypedDict):
@@ -38,14 +50,64 @@ class Measured(TypedDict):
     counts: list[list[int]]
 
 
-def main(work: Path, split: str) -> None:
-    """Print a line for each row and number of updates."""
-    found: dict[tuple[str, int], dict[int, Measured]] = {}
-    for path in sorted(work.glob(f"seed-*/*/{split}-*.json")):
-        if path.name.endswith(".cpu.json"):
+class Kept(TypedDict):
+    """A line of ``KEPT``: ``counts`` are bytes ``[sentences, COUNTED]``, deflated, in base 64."""
+
+    study: str
+    row: str
+    split: str
+    seed: int
+    updates: int
+    others: int
+    counts: str
+
+
+class Run(NamedTuple):
+    """A parser: ``counts`` are ``[sentences, COUNTED]``."""
+
+    others: int
+    counts: Array
+
+
+Runs = dict[tuple[str, int], dict[int, Run]]
+"""By what was learned from and the number of updates, and by seed."""
+
+
+def kept(work: Path) -> Iterator[Kept]:
+    """The lines of a study: its own files', or those of ``KEPT``."""
+    study = "/".join(work.parts[-2:])
+    if not work.is_dir():
+        lines = map(json.loads, KEPT.read_text().splitlines())
+        yield from (line for line in lines if line["study"] == study)
+        return
+    for path in sorted(work.glob("seed-*/*/*-*.json")):
+        split, _, updates = path.stem.partition("-")
+        if not updates.isdecimal():
             continue
         one: Measured = read_json(path, Measured)
-        found.setdefault((path.parent.name, one["updates"]), {})[one["seed"]] = one
+        counts = np.array(one["counts"])
+        assert counts.max() < 256, path  # noqa: S101 - they are bytes
+        packed = base64.b64encode(zlib.compress(counts.astype(np.uint8).tobytes(), 9)).decode()
+        yield {"study": study, "row": path.parent.name, "split": split, "seed": one["seed"],
+               "updates": one["updates"], "others": one["others"], "counts": packed}  # fmt: skip
+
+
+def keep(work: Path) -> None:
+    """Put a study's runs in place of those that were kept of it."""
+    own = list(kept(work))
+    lines = map(json.loads, KEPT.read_text().splitlines() if KEPT.exists() else ())
+    every = [*(line for line in lines if line["study"] != own[0]["study"]), *own]
+    KEPT.write_text("".join(json.dumps(line) + "\n" for line in every))
+
+
+def main(work: Path, split: str) -> None:
+    """Print a line for each row and number of updates."""
+    found: Runs = {}
+    for one in kept(work):
+        if one["split"] == split:
+            counts = np.frombuffer(zlib.decompress(base64.b64decode(one["counts"])), np.uint8)
+            run = Run(one["others"], counts.reshape(-1, len(COUNTED)).astype(np.int64))
+            found.setdefault((one["row"], one["updates"]), {})[one["seed"]] = run
     order = sorted(found, key=lambda key: (ROWS.index(key[0].partition("-")[0]), key))
     alone = max(key for key in order if key[0] == ALONE)
     head = ["learned from", "others", "updates", "seeds"]
@@ -54,17 +116,13 @@ def main(work: Path, split: str) -> None:
     print_table(head, [line(found, key, alone) for key in order])
 
 
-def line(
-    found: dict[tuple[str, int], dict[int, Measured]],
-    key: tuple[str, int],
-    against: tuple[str, int],
-) -> list[str]:
+def line(found: Runs, key: tuple[str, int], against: tuple[str, int]) -> list[str]:
     """The cells of a row."""
     own, other = found[key], found[against]
     seeds = sorted(own)
     cells = [
         key[0],
-        f"{np.mean([own[s]['others'] for s in seeds]):,.0f}",
+        f"{np.mean([own[s].others for s in seeds]):,.0f}",
         str(key[1]),
         str(len(seeds)),
     ]
@@ -80,15 +138,19 @@ def line(
     return cells
 
 
-def counts(runs: dict[int, Measured], seeds: list[int], columns: tuple[str, ...]) -> Array:
+def counts(runs: dict[int, Run], seeds: list[int], columns: tuple[str, ...]) -> Array:
     """Right, found and wanted: ``[seeds, sentences, 3]``."""
-    every = np.array([runs[seed]["counts"] for seed in seeds], np.int64)
+    every = np.stack([runs[seed].counts for seed in seeds])
     return np.stack([every[..., COUNTED.index(name)] for name in columns], -1)
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("work", type=Path)
+    parser.add_argument("command", choices=("keep", "print"))
+    parser.add_argument("work", type=Path, help="data/STUDY/TREEBANK-SIZE")
     parser.add_argument("--split", choices=("dev", "test"), default="test")
     given = parser.parse_args()
-    main(given.work, given.split)
+    if given.command == "keep":
+        keep(given.work)
+    else:
+        main(given.work, given.split)

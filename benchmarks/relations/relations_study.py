@@ -86,7 +86,8 @@ def chain(corpus: Path, seed: int, given: argparse.Namespace) -> Iterator[Unit]:
         yield learn(name, name, weight)
     if given.lm is None:
         return
-    tokens = ("--tokens", "256", "--neighbours", str(given.encoder))
+    few = () if given.sources is None else ("--limit", str(given.sources))
+    tokens = ("--tokens", "256", "--neighbours", str(given.encoder), *few)
     yield synthesize("lm-filtered", k, "--writer", "local", "--model", str(given.lm), *tokens)
     yield learn("lm-filtered", "lm-filtered", weight)
     # The model wrote all of it already.
@@ -116,6 +117,7 @@ def _options(line: Sequence[str] | None = None) -> argparse.Namespace:
         "--choose", action="store_true", help="k and λ, by attested pairs that are filtered"
     )
     parser.add_argument("--lm", type=Path, help="a causal LM that writes, too")
+    parser.add_argument("--sources", type=int, help="pairs of L at most that it writes for")
     parser.add_argument(
         "--only", nargs="*", default=[], help="units, as 'train filtered', and what they need"
     )
