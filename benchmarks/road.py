@@ -184,16 +184,20 @@ def as_before(command: Sequence[object]) -> None:
 
 
 def parsed(road: Road, count: int) -> None:
-    """Stanza's own pipeline."""
+    """Stanza's own pipeline, which is handed the encoder, for it would look for it on the hub."""
     import stanza
 
-    pipeline = stanza.Pipeline(
-        lang="en", dir=str(road.parser), package=None, processors="tokenize,constituency",
-        download_method=None, allow_unknown_language=True, tokenize_pretokenized=True,
-        constituency_pretagged=True, constituency_model_path=str(road.parser / "parser.pt"),
-        constituency_pretrain_path=str(road.parser / "pretrain.pt"), use_gpu=False, verbose=False,
-    )  # fmt: skip
-    pipeline([line.split() for line in road.lines(count).read_text().splitlines()])
+    from benchmarks.encoder_passes import as_before as in_stanzas_way
+    from pipeline.parsing.encoders import given_to_stanza, words_encoder
+
+    with in_stanzas_way(), given_to_stanza(words_encoder(str(road.given.minilm))):
+        pipeline = stanza.Pipeline(
+            lang="en", dir=str(road.parser), package=None, processors="tokenize,constituency",
+            download_method=None, allow_unknown_language=True, tokenize_pretokenized=True,
+            constituency_pretagged=True, constituency_model_path=str(road.parser / "parser.pt"),
+            constituency_pretrain_path=str(road.parser / "pretrain.pt"), use_gpu=False, verbose=False,
+        )  # fmt: skip
+        pipeline([line.split() for line in road.lines(count).read_text().splitlines()])
 
 
 def filled(road: Road, count: int) -> None:
@@ -275,10 +279,10 @@ def main(given: argparse.Namespace, line: Sequence[str]) -> None:
             return spent([__file__, *line, "--instead", name, "--size", str(count)])
 
         start, each, memory = rate(ours, step.sizes)
-        cells = [step.what, f"{start:.1f}", f"{each:,.2f}", f"{memory:,.0f}", "", "", ""]
+        cells = [step.what, f"{start:.1f}", f"{each:,.3g}", f"{memory:,.0f}", "", "", "", ""]
         if name in INSTEAD:
-            _, other, most = rate(theirs, step.sizes)
-            cells[4:] = f"{other:,.2f}", f"{most:,.0f}", f"{each / other:.2f}"
+            begun, other, most = rate(theirs, step.sizes)
+            cells[4:] = f"{begun:.1f}", f"{other:,.3g}", f"{most:,.0f}", f"{each / other:.2f}"
         print(*cells, sep=" | ", flush=True)
         lines.append((cells, step, each))
     import torch
@@ -289,7 +293,17 @@ def main(given: argparse.Namespace, line: Sequence[str]) -> None:
     speed = peak(torch.float32, "cpu")
     table(
         f"CPU seconds of one thread; a matrix product: {speed / 1e9:.0f} GFLOP/s",
-        ("step", "start-up, s", "a second", "MiB", "instead", "MiB", "times", "of the limit"),
+        (
+            "step",
+            "start-up, s",
+            "a second",
+            "MiB",
+            "instead: start-up, s",
+            "a second",
+            "MiB",
+            "times",
+            "of the limit",
+        ),
         [
             [*cells, f"{each * road.flops(step) / speed:.2f}" if step.passes else ""]
             for cells, step, each in lines

@@ -22,6 +22,7 @@ from typing_extensions import TypedDict
 
 from pipeline.core.corpus_folder import (
     SENTENCES_FILE,
+    coordinators_of,
     corpus_name,
     require_coordination,
     require_ingested,
@@ -127,7 +128,8 @@ def read_corrected(
     corpus = _Corpus(of)
     found: dict[str, tuple[Corrected, tuple[Coordination, ...]]] = {}
     named: set[str] = set()
-    for each in _read(source, tally, allowance):
+    refused: dict[str, tuple[str, str]] = {}
+    for each in _read(source, corpus.coordinators, tally, allowance):
         own = corpus.sentence_of(each, named)
         named.add(own.sentence_id)
         if own.sentence_id in found and not each.silent:
@@ -140,7 +142,7 @@ def read_corrected(
             if fault := fault_of_decision(own.words, made, own.coordinators):
                 raise each.problem(fault, "correct it", place)
         if reason := each.silent or _why_not(own, each.decisions):
-            tally.refuse(reason, place=f"{each.path}:{each.line}")
+            refused[own.sentence_id] = reason, f"{each.path}:{each.line}"
             continue
         if each.decisions:
             each = replace(each, structures=structures_of(own.words, each.decisions))  # noqa: PLW2901
@@ -156,17 +158,19 @@ def read_corrected(
     prefix = f"{corpus_name(of)}/"
     for own in corpus.sentences:
         _, structures = found.get(own.sentence_id, (None, None))
-        if structures is None and own.split != "train":
-            tally.refuse(HELD_OUT)
-            continue
+        held_out = own.split != "train"
         if structures is None:
-            tally.refuse(NOT_CORRECTED)
+            usual = HELD_OUT if held_out else NOT_CORRECTED
+            reason, where = refused.get(own.sentence_id, (usual, ""))
+            tally.refuse(reason, place=where)
+            if held_out:
+                continue
         else:
             tally.keep()
         yield replace(
             own, sentence_id=f"corrected/{own.sentence_id.removeprefix(prefix)}", tags=None,
             tree=None, coordinations=structures or (),
-            examined=structures == () and holds_coordinator(own.words),
+            examined=structures == () and holds_coordinator(own.words, own.coordinators),
         )  # fmt: skip
 
 
@@ -184,7 +188,7 @@ class _Corpus:
     """The sentences of a corpus, by their ids and by their words."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
+        self.folder, self.coordinators = folder, frozenset(coordinators_of(folder))
         self.sentences = list(read_sentences(folder / SENTENCES_FILE))
         self._by_id = {each.sentence_id: each for each in self.sentences}
         self._by_words: dict[tuple[str, ...], deque[Sentence]] = defaultdict(deque)
@@ -228,7 +232,9 @@ def _characters(words: Sequence[str]) -> str:
     return "".join(join_words(words).text.split())
 
 
-def _read(source: Path, tally: Tally, allowance: UnpackingAllowance) -> Iterator[Corrected]:
+def _read(
+    source: Path, known: frozenset[str], tally: Tally, allowance: UnpackingAllowance
+) -> Iterator[Corrected]:
     """The corrected sentences of a file, or of a folder's in the order of their names."""
     require_regular(source)
     if not source.is_dir():
@@ -238,11 +244,11 @@ def _read(source: Path, tally: Tally, allowance: UnpackingAllowance) -> Iterator
                 "no file of corrected sentences", path=source,
                 remedy="they are .jsonl, .conllu, or .ann with its .txt",
             )  # fmt: skip
-        yield from _of_file(source, kind, tally, allowance)
+        yield from _of_file(source, kind, known, tally, allowance)
         return
     for path in files_within(source, sorted(source.rglob("*"))):
         if (kind := _kind(path)) is not None:
-            yield from _of_file(path, kind, tally, allowance)
+            yield from _of_file(path, kind, known, tally, allowance)
         elif path.suffix == ".txt" and not path.with_suffix(".ann").is_file():
             tally.refuse("text without its .ann", place=ascii(str(path))[1:-1])
         elif path.suffix != ".txt" and path.name != CONFIGURATION:
@@ -259,13 +265,15 @@ def _kind(path: Path) -> str | None:
 
 
 def _of_file(
-    path: Path, kind: str, tally: Tally, allowance: UnpackingAllowance
+    path: Path, kind: str, known: frozenset[str], tally: Tally, allowance: UnpackingAllowance
 ) -> Iterator[Corrected]:
     with open_lines(path, allowance=allowance) as lines:
         if kind == ".conllu":
             for given in read_conllu(lines):
                 marked = structures_in_misc(lines, given)
-                silent = not marked and not joining_nothing(given).issuperset(to_ask(given.words))
+                silent = not marked and not joining_nothing(given).issuperset(
+                    to_ask(given.words, known)
+                )
                 yield Corrected(
                     given.name, given.words, tuple(structure for structure, _ in marked),
                     tuple(number for _, number in marked), path, given.line,
@@ -283,14 +291,14 @@ def _of_file(
                         (path, each.lines[0]) if each.lines
                         else (path.with_suffix(SUFFIXES[0]), each.line)
                     ),
-                    silent="" if annotated or not to_ask(each.words) else SILENT[kind],
+                    silent="" if annotated or not to_ask(each.words, known) else SILENT[kind],
                 )  # fmt: skip
         elif next(lines.peek(), "").startswith(FIRST):
             yield from _decided(lines, path)
         else:
             for number, line in lines:
                 if line.strip():
-                    yield _of_json(line, path, number)
+                    yield _of_json(line, known, path, number)
 
 
 def _decided(lines: NumberedLines, path: Path) -> Iterator[Corrected]:
@@ -331,7 +339,7 @@ class _CorrectedLine(TypedDict):
 _AS_JSON = "write it as `conjoin predict --output jsonl` does"
 
 
-def _of_json(line: str, path: Path, number: int) -> Corrected:
+def _of_json(line: str, known: frozenset[str], path: Path, number: int) -> Corrected:
     """A sentence as ``predict`` and ``export`` write it in JSON lines."""
     row: dict[str, Any] = parse_json(line, _CorrectedLine, path=path, line=number, remedy=_AS_JSON)
     words, structures = tuple(row["words"]), []
@@ -346,7 +354,7 @@ def _of_json(line: str, path: Path, number: int) -> Corrected:
             raise InputError(f"no label: {label[:40]!r}", path=path, line=number, remedy=_AS_JSON)
         spans = tuple(Span(*span) for span in each["conjuncts"])
         structures.append(Coordination(k, each.get("word", words[k]), label, spans))
-    asked = to_ask(words)
+    asked = to_ask(words, known)
     skipped = {each["coordinator"] for each in row.get("skipped", ())}  # None: the whole sentence
     silent = not structures and asked and not skipped.isdisjoint((None, *asked))
     return Corrected(
