@@ -1,13 +1,13 @@
-"""Does the memory of the commands that read a corpus grow with its rows?
+"""Do the memory and the time per row of the commands that read a corpus grow with its rows?
 
 Makes corpora of several sizes as `sharing.py` does, runs each command on each of them in a process of its
-own, and prints what the kernel says of the most memory that it held (ru_maxrss), and how many times that of
-the smallest corpus it is. The goal is 1.25 at most; the exit code is 1 where that is exceeded.
+own, and prints CPU seconds and what the kernel says of the most memory that it held (ru_maxrss), and how many
+times that of the smallest corpus it is. The goal is 1.25 at most; the exit code is 1 where that is exceeded.
 
-`merge` unites the corpus with itself, so it reads twice the rows; `browse` is asked for the page and for
-twenty rows in the order of their scores; what `predict` reads is a text file with a sentence a line, the
-corpus's own. Without --predictor it has a small random one: memory does not depend on its weights, and the
-time (a thousand sentences a second) is not measured here.
+`merge` unites the corpus with itself, so it reads twice the rows; `select` chooses all NPs; `browse` is asked
+for the page and for twenty rows in the order of their scores; `ingest` and `predict` read a text file with a
+sentence a line, the corpus's own. Without --predictor there is a small random one: memory does not depend on
+its weights.
 
     python benchmarks/sharing/memory_by_rows.py --rows 100000 1000000 3000000
 """
@@ -27,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from benchmarks.sharing.sharing import measured
 
 GOAL = 1.25
-COMMANDS = ("validate", "stats", "merge", "predict", "browse")
+COMMANDS = ("ingest", "validate", "stats", "select", "merge", "release", "predict", "browse")
 
 
 def write_sentences(corpus: Path, path: Path, rows: int) -> None:
@@ -69,8 +69,8 @@ def make_predictor(folder: Path, corpus: Path) -> None:
     )
 
 
-def browsed(place: str, log: Path) -> float:
-    """MiB that `browse` takes until it has shown the page and some rows."""
+def browsed(place: str, log: Path) -> tuple[float, float]:
+    """CPU seconds and MiB that `browse` takes until it has shown the page and some rows."""
     arguments = [sys.executable, "-m", "pipeline", "browse", place, "--port", "0", "--no-open"]
     with log.open("wb") as err:
         child = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=err)  # noqa: S603 - ours
@@ -86,7 +86,8 @@ def browsed(place: str, log: Path) -> float:
     _, status, usage = os.wait4(child.pid, 0)
     if status or not found:
         raise SystemExit(f"browse failed:\n{log.read_text()[-2000:]}")
-    return usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024) / 2**20
+    unit = 1 if sys.platform == "darwin" else 1024
+    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss * unit / 2**20
 
 
 def main() -> None:
@@ -127,25 +128,28 @@ def main() -> None:
                 maker = [sys.executable, str(Path(__file__).with_name("sharing.py"))]
                 size = ["--rows", str(rows)]
                 measured([*maker, "--corpus", str(given.corpus), *size, "--make", made], log)
-                if "predict" in given.commands:
+                if {"predict", "ingest"} & set(given.commands):
                     measured([*itself, *size, "--make", "sentences", text], log)
                 asked = {
+                    "ingest": ["text", text, "--license", "CC0-1.0", "--out", f"{place}/ingested"],
                     "validate": [made],
                     "stats": [made],
+                    "select": [made, "--label", "NP", "--out", f"{place}/selected"],
                     "merge": [made, made, "--out", f"{place}/merged"],
+                    "release": [made, "--out", f"{place}/released"],
                     "predict": [str(predictor), text],
                 }
                 for command in given.commands:
                     if command == "browse":
-                        peak = browsed(made, log)
+                        busy, peak = browsed(made, log)
                     else:
                         line = [sys.executable, "-m", "pipeline", command, *asked[command]]
-                        peak = measured(line, Path(os.devnull))[2]
+                        _, busy, peak = measured(line, log)
                     peaks[command].append(peak)
                     ratio = peak / peaks[command][0]
                     mark = "" if ratio <= GOAL else f"  over {GOAL}"
                     print(
-                        f"{command:<10}{rows:>12,} rows{peak:>8.0f} MiB{ratio:>7.2f}{mark}",
+                        f"{command:<10}{rows:>12,} rows{busy:>8.0f} CPU s{peak:>8.0f} MiB{ratio:>7.2f}{mark}",
                         flush=True,
                     )
     raise SystemExit(any(max(found) > GOAL * found[0] for found in peaks.values()))

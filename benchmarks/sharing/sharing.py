@@ -73,6 +73,7 @@ def again(table: "pa.Table", number: int) -> "pa.Table":  # noqa: F821
     import pyarrow.compute as pc
 
     from pipeline.corpus.content import content_ids
+    from pipeline.text.natural import SHOWN
 
     if not table.num_rows:  # attested fills may have no rejects
         return table
@@ -80,15 +81,25 @@ def again(table: "pa.Table", number: int) -> "pa.Table":  # noqa: F821
     words = batch.column("words")
     flat = np.array(words.flatten().to_pylist(), dtype=object)
     ends = np.cumsum(np.asarray(pc.list_value_length(words)))
-    # Most sentences end with a full stop, which is in no conjunct; where it is, only the id differs.
+    # Most sentences end with a full stop, which is in no conjunct; where it is, or where text shows another
+    # sign than the word, only the id differs.
     spans = batch.column("conjuncts").to_pylist()
     beyond = [max([span["end"] for span in row], default=0) for row in spans]
-    free = ends[np.asarray(beyond) < np.diff(ends, prepend=0)] - 1
-    flat[free] = [f"{word}{number}" for word in flat[free]]
+    free = (np.asarray(beyond) < np.diff(ends, prepend=0)) & ~np.isin(flat[ends - 1], list(SHOWN))
+    flat[ends[free] - 1] = [f"{word}{number}" for word in flat[ends[free] - 1]]
+    text, places = batch.column("text"), batch.column("offsets")
+    until = np.array(places.flatten().field("end"))
+    until[ends[free] - 1] += len(str(number))
+    own = pa.StructArray.from_arrays(
+        [places.flatten().field("start"), pa.array(until)], fields=list(places.type.value_type)
+    )
+    suffix = pa.array(np.where(free, str(number), "").tolist())
     offsets = pa.array(np.concatenate([[0], ends]), pa.int32())
     changed = {
         "sentence_id": pc.binary_join_element_wise(batch.column("sentence_id"), str(number), "/"),
         "words": pa.ListArray.from_arrays(offsets, pa.array(flat, pa.string())).cast(words.type),
+        "text": pc.binary_join_element_wise(text, suffix, ""),
+        "offsets": pa.ListArray.from_arrays(offsets, own).cast(places.type),
     }
     for name, column in changed.items():
         at = table.schema.get_field_index(name)
