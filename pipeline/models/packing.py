@@ -8,7 +8,7 @@ time of padded groups (``benchmarks/encoder_passes.py``). On a GPU, where a call
 arithmetic, attention is one call with a mask.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
 import torch
@@ -21,6 +21,9 @@ _NAME = "conjoin-packed"
 _FIRST_POSITION = {"bert": False, "roberta": True, "xlm-roberta": True, "camembert": True}
 """Families with absolute positions whose attention is transformers' own, and whether their first position
 is the one after the padding token's."""
+
+_AT_ONCE = 2048
+"""Subwords of a pass on a CPU where nothing is learned: so many have their activations in its cache."""
 
 _NARROW = 192
 """Width below which padding costs less than attention sentence by sentence."""
@@ -53,6 +56,33 @@ def packed_states(
     config = cast(PretrainedConfig, encoder.config)
     if config._attn_implementation != _NAME:
         cast(Any, encoder).set_attn_implementation(_NAME)
+    if torch.is_grad_enabled() or _in_one_call(next(encoder.parameters()).device):
+        return _in_one_pass(encoder, config, sentences, layers, types)
+    passes = [
+        _in_one_pass(encoder, config, sentences[own], layers, types and types[own])
+        for own in _shares(list(map(len, sentences)))
+    ]
+    return [torch.cat(parts) for parts in zip(*passes, strict=True)]
+
+
+def _shares(lengths: Sequence[int]) -> Iterator[slice]:
+    """Sentences that are read together: as many as ``_AT_ONCE`` allows, or a longer one alone."""
+    start = subwords = 0
+    for place, length in enumerate(lengths):
+        if place > start and subwords + length > _AT_ONCE:
+            yield slice(start, place)
+            start, subwords = place, 0
+        subwords += length
+    yield slice(start, len(lengths))
+
+
+def _in_one_pass(
+    encoder: nn.Module,
+    config: PretrainedConfig,
+    sentences: Sequence[Sequence[int]],
+    layers: int,
+    types: Sequence[Sequence[int]] | None,
+) -> list[Tensor]:
     first = config.pad_token_id + 1 if _FIRST_POSITION[config.model_type] else 0
     lengths = [len(ids) for ids in sentences]
     device = next(encoder.parameters()).device

@@ -61,6 +61,23 @@ def test_no_sentence_sees_another() -> None:
     assert torch.equal(one[5:], other[5:])
 
 
+@pytest.mark.parametrize("most", [1, 5, 8, 11])
+def test_long_texts_are_read_in_several_passes(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where nothing is learned: the states are those of one pass, each sentence whole."""
+    encoder = encoders()[0].eval()
+    with torch.inference_mode():
+        expected = packed_states(encoder, SENTENCES, layers=2)
+        monkeypatch.setattr(packing, "_AT_ONCE", most)
+        read: list[int] = []
+        encoder.register_forward_pre_hook(
+            lambda _, __, given: read.append(given["input_ids"].numel()), with_kwargs=True
+        )
+        found = packed_states(encoder, SENTENCES, layers=2)
+    assert read == {1: [5, 3, 8, 3], 5: [5, 3, 8, 3], 8: [8, 8, 3], 11: [8, 11]}[most]
+    for one, other in zip(found, expected, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-5, atol=1e-6)
+
+
 @pytest.mark.usefixtures("apart")
 def test_dropout_is_applied_in_training() -> None:
     """Attention's own dropout counts, too: with all other dropout at 0 two passes differ."""
