@@ -72,7 +72,11 @@ class Road:
         self.steps = dict(self._steps())
 
     def prepare(self) -> None:
-        """Make what the steps read, once; of few updates, for the time does not depend on the weights."""
+        """Make what the steps read, once.
+
+        Of few updates, for the time does not depend on the weights; but a head that has learned nothing
+        writes one word again and again, which `generate` refuses.
+        """
         if (self.work / "ready").exists():
             return
         shutil.rmtree(self.work, ignore_errors=True)
@@ -80,7 +84,7 @@ class Road:
         draws = ("--labelled", LABELLED, "--seeds", 0)
         conjoin("ingest", "genia", self.given.genia, *draws, "--out", corpus)
         conjoin("preparse", corpus, "--parser", "treebank")
-        conjoin("pretrain", corpus, "--lm", "bert", "--base", self.given.minilm, "--steps", 2)
+        conjoin("pretrain", corpus, "--lm", "bert", "--base", self.given.minilm, "--steps", 150)
         conjoin("preparse", corpus, *self._parser(TREES, 2), "--limit", 1)
         conjoin("harvest", corpus, "--trees", TREES, *DRAW, "--limit", 400, "--out", self.harvest)
         conjoin("train", corpus, *self._training(20), "--out", self.run)

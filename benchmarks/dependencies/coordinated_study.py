@@ -24,8 +24,17 @@ from pathlib import Path
 import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-from benchmarks.depparse import Depparse, conjoin, once, read, write_plain, write_trees
+from benchmarks.depparse import (
+    Depparse,
+    conjoin,
+    once,
+    read,
+    tagged,
+    write_plain,
+    write_trees,
+)
 from pipeline.core.files import write_json
+from pipeline.parsing.tagging import Tagger, train_tagger
 from pipeline.text.dependencies import DependencyTree
 from pipeline.text.dependency_phrases import phrases_of
 
@@ -127,11 +136,21 @@ class Study:
         return every[: round(self._options.times * self._options.size)]
 
     def _parsed(self, seed: int) -> Path:
-        """U as the parser of L reads it."""
+        """U as the parser of L reads it, with the tags that a tagger of L finds."""
         path = self._place(seed) / "parsed.conllu"
         once(path, lambda out: write_trees(
-            self._parser(ALONE, seed).parse(self._draw(seed)[1]), out))  # fmt: skip
+            self._parser(ALONE, seed).parse(self._untagged(seed)), out))  # fmt: skip
         return path
+
+    def _untagged(self, seed: int) -> list[DependencyTree]:
+        """U's words, with the tags that a tagger of L finds: its own are annotation, too."""
+        own, others = self._draw(seed)
+        path = self._place(seed) / "tagger.json"
+        once(path, lambda out: train_tagger(
+            out, (([w.form for w in t.words], [w.upos for w in t.words]) for t in own), seed))  # fmt: skip
+        tagger = Tagger(path)
+        words = ([word.form for word in tree.words] for tree in others)
+        return [tagged(each, tagger.tag(each)) for each in words]
 
     def _exported(self, row: str, seed: int) -> Path:
         """Candidates with their trees."""
