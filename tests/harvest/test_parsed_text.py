@@ -19,7 +19,12 @@ from pipeline.harvest.settings import HarvestSettings
 from pipeline.harvest.stage import default_out, run
 from pipeline.ingest.settings import IngestSettings
 from pipeline.ingest.stage import run as ingest
+from pipeline.preparse.settings import PreparseSettings
+from pipeline.preparse.stage import run as preparse
+from pipeline.release.candidate_trees import NO_PARSER
 from pipeline.report.results import read_generation
+from pipeline.sharing.export.command import run as export_rows
+from pipeline.sharing.export.settings import ExportSettings
 from pipeline.text.coordinations import UNBALANCED
 from pipeline.text.dependencies import tree_in
 from pipeline.text.dependency_phrases import SPLIT, UNJOINED, phrases_of
@@ -116,6 +121,20 @@ def test_rows_of_another_parse_are_stale(tmp_path: Path) -> None:
     other = (*THREE[:8], "rum rum NOUN 6 conj", *THREE[9:])
     run(settings(corpus_of(tmp_path, {"three": other})))
     assert [len(row.conjuncts) for row in rows(corpus)] == [2, 2]
+
+
+def test_trees_of_the_rows_are_those_of_the_text(tmp_path: Path) -> None:
+    """As constituents, where ``preparse`` has them of sentences with a coordinator."""
+    corpus = corpus_of(tmp_path, {"t": TEA, "u": (TEA[0], "cools cool VERB 1 acl")})
+    run(settings(corpus))
+    export = ExportSettings(
+        place=default_out(settings(corpus)), format="ptb", out=tmp_path / "rows.mrg"
+    )
+    with pytest.raises(InputError, match=NO_PARSER):
+        export_rows(export)
+    preparse(PreparseSettings(corpus=corpus, parser="treebank", min_words=2, coordinated=9))
+    export_rows(export)
+    assert "(NP (NP (NOUN tea)) (CC and) (NP (NOUN milk)))" in (tmp_path / "rows.mrg").read_text()
 
 
 @pytest.mark.parametrize(
