@@ -35,7 +35,7 @@ from pipeline.core.types import (
 from pipeline.corpus.coordinators import coordinators_input
 from pipeline.executor.run import OnBatch
 from pipeline.harvest.parsers import parser_of
-from pipeline.harvest.settings import HarvestSettings
+from pipeline.harvest.settings import TREEBANK, HarvestSettings
 from pipeline.parsing.annotated import annotation_of_parser
 from pipeline.parsing.card import (
     corpus_parser,
@@ -85,21 +85,16 @@ class NaturalTextSource(CoordinationFiles):
     def __init__(self, settings: HarvestSettings) -> None:
         self._settings, self._source = settings, settings.corpus / SENTENCES_FILE
         draw = read_draw(settings.corpus, settings.seed, settings.labelled)
-        drawn = {sentence.sentence_id for part in draw for sentence in part}
-        own = settings.parser == "corpus"
-        self._folder = parser_of(settings)
-        self.gpus = not loaded_from(self._folder).endswith(".pt")
-        self._learned = learned_from(self._folder)
-        self._out_of_it = self._learned | drawn
+        self._drawn = {sentence.sentence_id for part in draw for sentence in part}
+        self._open()
         left_out: Counter[str] = Counter({OF_L: 0, LEARNED_FROM: 0})
 
         def wanted(sentence: Sentence) -> bool:
             if not _is_natural(sentence):
                 return False
-            if sentence.sentence_id in self._out_of_it:
-                left_out[OF_L if sentence.sentence_id in drawn else LEARNED_FROM] += 1
-                return False
-            return True
+            reason = self._why_left_out(sentence)
+            left_out.update([reason] if reason else [])
+            return reason is None
 
         self._rows, self.sizes, self.words = units_of(
             self._source, wanted, settings.unit, settings.limit
@@ -113,7 +108,9 @@ class NaturalTextSource(CoordinationFiles):
             )  # fmt: skip
         self.notes = left_out
         trained = {"tags", "parser_epochs", "parser_hidden", "parser_lm", "parser_lm_rate"}
-        inert = trained if own else set[str]()
+        inert = trained if settings.parser != "labelled" else set[str]()
+        if settings.parser == TREEBANK:  # no parser is called
+            inert |= {"batch_size"}
         inert |= {"parser_patience"}  # the parser that it makes has a checksum
         if settings.limit is None:  # which leaves rows as they were before there was one
             inert |= {"limit"}
@@ -159,7 +156,19 @@ class NaturalTextSource(CoordinationFiles):
         return sum(len(sentence.words) for sentence in items)
 
     def _is_wanted(self, sentence: Sentence) -> bool:
-        return _is_natural(sentence) and sentence.sentence_id not in self._out_of_it
+        return _is_natural(sentence) and self._why_left_out(sentence) is None
+
+    def _open(self) -> None:
+        """Find the parser, and what it learned from."""
+        self._folder = parser_of(self._settings)
+        self.gpus = not loaded_from(self._folder).endswith(".pt")
+        self._learned = learned_from(self._folder)
+
+    def _why_left_out(self, sentence: Sentence) -> str | None:
+        """Why a sentence with a coordinator is left out; None: it is harvested."""
+        if sentence.sentence_id in self._drawn:
+            return OF_L
+        return LEARNED_FROM if sentence.sentence_id in self._learned else None
 
     def prepare(self, device: torch.device) -> Callable[[Sequence[Sentence], OnBatch], Made]:
         """Load the parser; returns what makes the rows of sentences."""
@@ -189,27 +198,48 @@ def _is_natural(sentence: Sentence) -> bool:
 def rows_of(
     sentence: Sentence, parsed: Parsed, notes: Counter[str], *, unbalanced: bool = False
 ) -> Iterator[Candidate | Reject]:
+    """The rows of a sentence's tree, as ``rows_at`` makes them; see there.
+
+    Args:
+        sentence: as there.
+        parsed: its tree, or why there is none.
+        notes: as there; and counts the coordinators of a sentence without a tree.
+        unbalanced: as there.
+    """
+    if parsed.tree is None:
+        notes[f"{UNPARSED}: {parsed.reason}"] += len(_places(sentence))
+        return
+    structures = ptb_coordinations(with_clear_tags(parsed.tree, sentence.coordinators))
+    yield from rows_at(sentence, structures, notes, unbalanced=unbalanced)
+
+
+def rows_at(
+    sentence: Sentence,
+    structures: Sequence[Coordination],
+    notes: Counter[str],
+    *,
+    unbalanced: bool = False,
+) -> Iterator[Candidate | Reject]:
     """A row for each structure that one of the corpus's coordinators links, in the order of these.
 
     Args:
         sentence: its words alone are used, its id, its licence and its corpus's coordinators.
-        parsed: its tree, or why there is none.
+        structures: those of its tree.
         notes: counts what no row tells: coordinators that link nothing in this tree.
         unbalanced: whether brackets and quotes of a conjunct need not balance.
     """
-    known = sentence.coordinators
-    places = [i for i, word in enumerate(sentence.words) if word.lower() in known]
-    if parsed.tree is None:
-        notes[f"{UNPARSED}: {parsed.reason}"] += len(places)
-        return
-    structures = ptb_coordinations(with_clear_tags(parsed.tree, known))
     found = {each.coordinator: each for each in structures}
-    for place in places:
+    for place in _places(sentence):
         structure = found.get(place)
         if structure is not None:
             yield _row(sentence, structure, unbalanced)
         else:
             notes[EARLIER if any(_links(each, place) for each in structures) else UNFOUND] += 1
+
+
+def _places(sentence: Sentence) -> list[int]:
+    """Where a sentence has one of its corpus's coordinators."""
+    return [i for i, word in enumerate(sentence.words) if word.lower() in sentence.coordinators]
 
 
 def _links(structure: Coordination, place: int) -> bool:

@@ -16,6 +16,9 @@ from pipeline.core.settings import (
     only_for,
 )
 
+TREEBANK = "treebank"
+"""In place of a parser: the trees that came with the text."""
+
 
 class HarvestSettings(SourceSettings, ParserSettings, ConjunctSettings):
     """Take coordinations that a parser finds in training text as candidates."""
@@ -27,6 +30,7 @@ class HarvestSettings(SourceSettings, ParserSettings, ConjunctSettings):
         **only_for(ParserSettings.only_with, ("parser", ("labelled",))),
         "parser_lm_rate": ParserSettings.only_with["parser_lm_rate"],
         "parser_patience": [("parser", ("labelled",))],
+        "batch_size": [("parser", ("corpus", "labelled"))],
     }
 
     labelled: DrawSize = Field(
@@ -34,10 +38,11 @@ class HarvestSettings(SourceSettings, ParserSettings, ConjunctSettings):
         description="|L|: the draw whose labelled and validation sentences are left out, a number or "
         "'full'.",
     )
-    parser: Literal["corpus", "labelled"] = Field(
+    parser: Literal["corpus", "labelled", "treebank"] = Field(
         "corpus",
         description="Whose trees; corpus: those of the parser of `conjoin preparse`, without the "
-        "sentences that it learned from; labelled: those of a parser trained on L's own trees.",
+        "sentences that it learned from; labelled: those of a parser trained on L's own trees; treebank: "
+        "those that text came with (`ingest --unlabelled parsed.conllu`), of that text alone.",
     )
     trees: TreesName | None = Field(
         None,
@@ -78,9 +83,9 @@ class HarvestSettings(SourceSettings, ParserSettings, ConjunctSettings):
     def _go_together(self) -> Self:
         if self.trees is not None and self.parser != "corpus":
             raise ValueError("trees have a parser of their own: leave --parser or --trees out")
-        if self.parser == "corpus" and self.parser_lm is not None:
+        if self.parser != "labelled" and self.parser_lm is not None:
             raise ValueError("parser-lm is read by a parser of L's trees: say --parser labelled")
-        if self.parser == "corpus" and self.tags != "none":
+        if self.parser != "labelled" and self.tags != "none":
             raise ValueError("tags are for a parser of L's trees: say --parser labelled")
         return self
 

@@ -5,8 +5,9 @@ from pathlib import Path
 from pipeline.core.candidates import HARVESTED
 from pipeline.core.console import warn
 from pipeline.harvest.natural_text import NaturalTextSource
+from pipeline.harvest.parsed_text import ParsedTextSource
 from pipeline.harvest.parsers import parser_kind
-from pipeline.harvest.settings import HarvestSettings
+from pipeline.harvest.settings import TREEBANK, HarvestSettings
 from pipeline.sources.making import RowMaking, make_candidates
 
 ALGORITHM = 3  # 3: conjuncts whose brackets or quotes do not balance are rejects
@@ -24,10 +25,11 @@ def run(settings: HarvestSettings) -> None:
     """Make every unit that is missing, stale or damaged, in ``settings.processes`` processes.
 
     Raises:
-        ConjoinError: as ``NaturalTextSource``.
+        ConjoinError: as ``NaturalTextSource`` and ``ParsedTextSource``.
         InputError: another run writes to the output folder.
     """
-    source = NaturalTextSource(settings)
+    parsed = settings.parser == TREEBANK
+    source = ParsedTextSource(settings) if parsed else NaturalTextSource(settings)
     if not source.knows_what_was_learned:
         warn(
             "nothing says which sentences this ready parser learned from: those among these it may know "
@@ -39,6 +41,6 @@ def run(settings: HarvestSettings) -> None:
 def default_out(settings: HarvestSettings) -> Path:
     """Where shards go if no folder is named."""
     name = settings.labelled if settings.parser == "corpus" else parser_kind(settings)
-    if settings.trees is not None:
-        name = f"{settings.trees}-{settings.labelled}"
+    if settings.parser == TREEBANK or settings.trees is not None:
+        name = f"{settings.trees or TREEBANK}-{settings.labelled}"
     return settings.corpus / "candidates" / f"harvest-{name}" / f"seed-{settings.seed}"

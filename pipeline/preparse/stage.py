@@ -26,6 +26,7 @@ from pipeline.core.parquet import MANIFEST, RECORDS
 from pipeline.core.schema import TREES, UNPARSED, read_sentences, sentence_row
 from pipeline.core.tally import Tally
 from pipeline.core.types import Sentence
+from pipeline.corpus.parsed_text import ParsedText, parsed_text
 from pipeline.executor import launch
 from pipeline.executor.monitor import Store
 from pipeline.executor.run import Make, OnBatch, RunReport, run_units
@@ -36,9 +37,9 @@ from pipeline.parsing.making import made_by_one
 from pipeline.parsing.parser import Parser, tags_to_write
 from pipeline.preparse.corpus_parser import ensure_parser
 from pipeline.preparse.learned import show_learned
-from pipeline.preparse.parsed_text import ParsedText, parsed_text
 from pipeline.preparse.plan import ParsePlan, coordinated_plan, unlabelled_plan
 from pipeline.preparse.settings import PreparseSettings
+from pipeline.text.dependency_phrases import DependencyPhrases
 from pipeline.text.trees import one_line, tree_of_words
 
 ALGORITHM = 3
@@ -343,13 +344,17 @@ def _trees(
     """Bracketing of each sentence, or the reason for none."""
     if not isinstance(parser, Parser):
         on_batch(len(sentences), sum(len(s.words) for s in sentences))
-        of_text = parser.bracketings(sentences) if parser else {}
+        of_text = parser.phrases(sentences) if parser else {}
         return [_treebank_tree(sentence, of_text) for sentence in sentences]
     words, tags = [s.words for s in sentences], tags_to_write(parser, sentences)
     outcomes = parser.outcomes(words, tags, at_once=batch_size, on_batch=on_batch)
     return [(one_line(o.tree) if o.tree is not None else None, o.reason) for o in outcomes]
 
 
-def _treebank_tree(sentence: Sentence, of_text: Mapping[str, str]) -> tuple[str | None, str | None]:
-    tree = sentence.tree or of_text.get(sentence.sentence_id)
+def _treebank_tree(
+    sentence: Sentence, of_text: Mapping[str, DependencyPhrases]
+) -> tuple[str | None, str | None]:
+    tree = sentence.tree
+    if not tree and sentence.sentence_id in of_text:
+        tree = of_text[sentence.sentence_id].bracketing
     return tree, None if tree else "no tree in the treebank"

@@ -280,7 +280,7 @@ class CandidateTrees(ExitStack):
     def _name(self, row: _Row) -> str | None:
         """The name of the parser that found a harvested row."""
         model = self._models.get(row.run or "")
-        return None if model is None else model.partition(" ")[0]
+        return None if model is None else model.partition(" sha256:")[0]
 
     def _parse(self, rows: Sequence[_Row]) -> None:
         """Give rows their parse, or the reason for none."""

@@ -192,6 +192,8 @@ def read_generation(corpus: Path, folder: str) -> Generation:
             ours = settings.get("parser") == "labelled"
             trees = f"the {settings.get('labelled', '?')} labelled" if ours else "the corpus's"
             name = f"{HARVESTED}, parser of {trees} trees"
+            if settings.get("parser") == "treebank":
+                name = f"{HARVESTED}, trees that the text came with"
             return Generation(folder, name, (5, 0, "", False, False, [], folder), HARVESTED)
         if not is_model_name(lm := settings.get("lm")):
             continue

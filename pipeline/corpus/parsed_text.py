@@ -17,9 +17,9 @@ from pipeline.corpus.dependency_rows import (
     has_dependencies,
     parsed_ids,
 )
-from pipeline.parsing.card import TREEBANK
+from pipeline.corpus.sentence_trees import TREEBANK
 from pipeline.text.dependencies import tree_in
-from pipeline.text.dependency_phrases import phrases_of
+from pipeline.text.dependency_phrases import DependencyPhrases, phrases_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +46,8 @@ class ParsedText:
         """Digest of the file that has the dependency trees."""
         return sha256_of(self.corpus / DEPENDENCIES_FILE)
 
-    def bracketings(self, sentences: Sequence[Sentence]) -> dict[str, str]:
-        """The constituents of those sentences that came parsed, by id.
+    def phrases(self, sentences: Sequence[Sentence]) -> dict[str, DependencyPhrases]:
+        """The coordinations and constituents of those sentences that came parsed, by id.
 
         Raises:
             InputError: a row is no tree.
@@ -55,7 +55,7 @@ class ParsedText:
         own = {each.sentence_id for each in sentences} & self.ids
         with DependencyRows(self.corpus) as known:
             found = known.known(own)
-        return {name: phrases_of(tree_in(rows, name)).bracketing for name, rows in found.items()}
+        return {name: phrases_of(tree_in(rows, name)) for name, rows in found.items()}
 
     def annotation(self, sentences: Sequence[Sentence]) -> Annotation:
         """What people had annotated for its trees of some sentences: that is not known.
