@@ -74,8 +74,8 @@ class Road:
     def prepare(self) -> None:
         """Make what the steps read, once.
 
-        Of few updates, for the time does not depend on the weights; but a head that has learned nothing
-        writes one word again and again, which `generate` refuses.
+        Of few updates, for the time does not depend on the weights; but the likeliest word of a head that has
+        learned nothing is always the same, which `generate` refuses, so fills are drawn.
         """
         if (self.work / "ready").exists():
             return
@@ -84,7 +84,7 @@ class Road:
         draws = ("--labelled", LABELLED, "--seeds", 0)
         conjoin("ingest", "genia", self.given.genia, *draws, "--out", corpus)
         conjoin("preparse", corpus, "--parser", "treebank")
-        conjoin("pretrain", corpus, "--lm", "bert", "--base", self.given.minilm, "--steps", 150)
+        conjoin("pretrain", corpus, "--lm", "bert", "--base", self.given.minilm, "--steps", 2)
         conjoin("preparse", corpus, *self._parser(TREES, 2), "--limit", 1)
         conjoin("harvest", corpus, "--trees", TREES, *DRAW, "--limit", 400, "--out", self.harvest)
         conjoin("train", corpus, *self._training(20), "--out", self.run)
@@ -136,9 +136,9 @@ class Road:
                 "--eval-every", 10_000, "--select", "last")  # fmt: skip
 
     def _generate(self, fills: str, pool: int, limit: int, lm: str = "bert") -> Sequence[object]:
-        among = ("--pool", pool) if fills == "attested" else ()
+        own = ("--pool", pool) if fills == "attested" else ("--decoding", "sample")  # see prepare
         model = ("--model", self.given.smollm2) if lm == "causal" else ()
-        return ("generate", self.corpus, "--lm", lm, *model, "--fills", fills, *among,
+        return ("generate", self.corpus, "--lm", lm, *model, "--fills", fills, *own,
                 "--references", 1, "--limit", limit)  # fmt: skip
 
     def _steps(self) -> Iterator[tuple[str, Step]]:
