@@ -40,7 +40,9 @@ def run(settings: HarvestSettings) -> None:
 
 def default_out(settings: HarvestSettings) -> Path:
     """Where shards go if no folder is named."""
-    name = settings.labelled if settings.parser == "corpus" else parser_kind(settings)
-    if settings.parser == TREEBANK or settings.trees is not None:
-        name = f"{settings.trees or TREEBANK}-{settings.labelled}"
+    if settings.parser == "labelled":
+        name = parser_kind(settings)
+    else:
+        whose = TREEBANK if settings.parser == TREEBANK else settings.trees
+        name = settings.labelled if whose is None else f"{whose}-{settings.labelled}"
     return settings.corpus / "candidates" / f"harvest-{name}" / f"seed-{settings.seed}"

@@ -131,7 +131,7 @@ class Parser:
         if not sentences:
             return []
         try:
-            with quiet():
+            with quiet(), _uncollected():
                 trees = self._run(sentences, tags)
         except torch.OutOfMemoryError:
             raise  # the machine's fault, not the sentence's
@@ -228,8 +228,7 @@ def _from_file(path: Path) -> Parser:
 
     def run(sentences: Sequence[_Words], tags: Sequence[_Words]) -> list[Any]:
         rows = [list(zip(w, t, strict=True)) for w, t in zip(sentences, tags, strict=True)]
-        with _uncollected():
-            return list(model.parse_tagged_words(rows, len(rows)))
+        return list(model.parse_tagged_words(rows, len(rows)))
 
     return Parser(
         file_name(path),
