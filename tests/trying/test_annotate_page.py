@@ -143,9 +143,11 @@ class Hand:
             self.keys += 1
 
     def until(self, text: str) -> None:
-        """Wait for the next question, which begins with these words."""
+        """Wait for the next question, which begins with these words; at the end the last one is hidden."""
         self.tab.wait_for_function(
-            "t => document.querySelector('#where').textContent.startsWith(t)", arg=text
+            "t => !document.querySelector('#question').hidden"
+            " && document.querySelector('#where').textContent.startsWith(t)",
+            arg=text,
         )
 
     def hint(self) -> str:
