@@ -8,7 +8,8 @@ measured alike, right after it:
 - ``ingest``: `datasets.map` of NLTK's word tokenizer over the lines;
 - ``parser``, ``train``: the same command as it would be with stanza's own reading of the encoder, and with
   padded batches of sentences of similar length;
-- ``harvest``, ``predict``: stanza's constituency `Pipeline` with the same parser, which finds no conjuncts;
+- ``harvest``, ``predict``, ``text``: stanza's constituency `Pipeline` with the same parser, which finds no
+  conjuncts;
 - ``free``: the authors' way, padded batches of 20 in the order of the input, every place scored;
 - ``release``: `datasets`' own reading, `map` and writing of the same rows.
 
@@ -96,12 +97,12 @@ class Road:
         for folder in (self.out, *learned):
             shutil.rmtree(folder, ignore_errors=True)
 
-    def lines(self, count: int) -> Path:
-        """A file of so many sentences that hold a coordinator."""
-        path = self.work / f"lines-{count}.txt"
+    def lines(self, count: int, *, as_they_come: bool = False) -> Path:
+        """A file of so many sentences: of those that hold a coordination, or as they come."""
+        path = self.work / f"{'text' if as_they_come else 'lines'}-{count}.txt"
         if not path.exists():
             found = read_sentences(
-                self.corpus / "sentences.parquet", lambda s: bool(s.coordinations)
+                self.corpus / "sentences.parquet", lambda s: as_they_come or bool(s.coordinations)
             )
             path.write_text("".join(" ".join(s.words) + "\n" for s in islice(found, count)))
         return path
@@ -141,6 +142,9 @@ class Road:
         return ("generate", self.corpus, "--lm", lm, *model, "--fills", fills, *own,
                 "--references", 1, "--limit", limit)  # fmt: skip
 
+    def _predict(self, lines: Path) -> Sequence[object]:
+        return ("predict", self.run / "predictor", lines, "--parser", self.parser)
+
     def _steps(self) -> Iterator[tuple[str, Step]]:
         corpus, out = self.corpus, ("--out", self.out)
         yield "ingest", Step("ingest text: lines", (1000, 6000), lambda n: (
@@ -160,8 +164,10 @@ class Road:
                 *self._generate("free", 0, n, "causal"), *out))  # fmt: skip
         yield "train", Step("train: updates of 16 sentences", (10, 50), lambda n: (
             "train", corpus, *self._training(n), *out), 48)  # fmt: skip
-        yield "predict", Step("predict, with a parser: sentences", (128, 640), lambda n: (
-            "predict", self.run / "predictor", self.lines(n), "--parser", self.parser), 2)  # fmt: skip
+        yield "predict", Step("predict, with a parser: sentences", (128, 640), lambda n:
+            self._predict(self.lines(n)), 2)  # fmt: skip
+        yield "text", Step("the same, text as it comes: sentences", (256, 1280), lambda n:
+            self._predict(self.lines(n, as_they_come=True)))  # fmt: skip
         yield "release", Step("release: rows", (1000, 5000), lambda n: (
             "release", self.pairs(n), "--corpus", corpus, *out))  # fmt: skip
 
@@ -187,7 +193,7 @@ def as_before(command: Sequence[object]) -> None:
         main()
 
 
-def parsed(road: Road, count: int) -> None:
+def parsed(road: Road, count: int, *, as_they_come: bool = False) -> None:
     """Stanza's own pipeline, which is handed the encoder, for it would look for it on the hub."""
     import stanza
 
@@ -201,7 +207,8 @@ def parsed(road: Road, count: int) -> None:
             constituency_pretagged=True, constituency_model_path=str(road.parser / "parser.pt"),
             constituency_pretrain_path=str(road.parser / "pretrain.pt"), use_gpu=False, verbose=False,
         )  # fmt: skip
-        pipeline([line.split() for line in road.lines(count).read_text().splitlines()])
+        lines = road.lines(count, as_they_come=as_they_come).read_text().splitlines()
+        pipeline([line.split() for line in lines])
 
 
 def filled(road: Road, count: int) -> None:
@@ -250,6 +257,7 @@ INSTEAD: dict[str, Callable[[Road, int], None]] = {
     "free": filled,
     "train": lambda road, n: as_before(road.steps["train"].command(n)),
     "predict": parsed,
+    "text": lambda road, n: parsed(road, n, as_they_come=True),
     "release": copied,
 }
 

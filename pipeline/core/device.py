@@ -1,10 +1,13 @@
-"""Where tensors are worked on. A module of its own, because torch takes seconds to import."""
+"""Where tensors are worked on, and in which number format. Apart, because torch takes seconds to import."""
 
 import re
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
 
 import torch
 
 from pipeline.core.errors import SettingsError
+from pipeline.core.settings import Precision
 
 
 def best_device() -> torch.device:
@@ -30,3 +33,16 @@ def device_called(name: str) -> torch.device:
             f"no device {name[:40]!r} here", remedy=f"choose auto, {' or '.join(here)}"
         )
     return torch.device(name)
+
+
+def products_in(precision: Precision, device: torch.device) -> AbstractContextManager[Any]:
+    """A block whose matrix products are in a number format; weights and sums stay in float32.
+
+    Raises:
+        SettingsError: the GPU has no bfloat16.
+    """
+    if precision == "no":
+        return nullcontext()
+    if device.type == "cuda" and not torch.cuda.is_bf16_supported():
+        raise SettingsError("mixed precision bf16: this GPU has no bfloat16", remedy="say 'no'")
+    return torch.autocast(device.type, dtype=torch.bfloat16)

@@ -22,7 +22,6 @@ from pydantic import (
     Field,
     ValidationError,
     field_validator,
-    model_validator,
 )
 
 from pipeline.core import words
@@ -497,6 +496,9 @@ class DecodingSettings(ConjunctSettings):
         return value
 
 
+Precision = Literal["no", "bf16"]
+"""Number format of matrix products; bf16: bfloat16, weights and sums in float32."""
+
 TreesOf = Literal["best", "treebank", "parser"]
 """Whose trees the tree of a candidate is made of; see ``TREES_OF_HELP``."""
 
@@ -504,47 +506,3 @@ TREES_OF_HELP = (
     "whose trees; best: the treebank's where they have the constituent, else the parser's; treebank: those "
     "alone, so that candidates without are left out; parser: nothing of the treebank's."
 )
-
-
-class ParserSettings(Settings):
-    """How a parser is trained and run: what ``preparse`` and ``harvest`` have in common."""
-
-    only_with: ClassVar[OnlyWith] = {
-        **only_for(
-            ("tags", "parser_epochs", "parser_hidden", "parser_lm"),
-            ("parser", ("train", "labelled")),
-        ),
-        "parser_lm_rate": [("parser_lm", ())],
-    }
-
-    tags: Literal["none", "treebank"] = Field(
-        "none",
-        description="train, labelled: whether the parser sees the treebank's part-of-speech tags.",
-    )
-    parser_epochs: int = Field(
-        5, ge=1, description="train, labelled: passes over the trees; of L's alone, unset: 30."
-    )
-    parser_hidden: int = Field(64, ge=8, le=65_536, description="train, labelled: hidden size.")
-    parser_lm: str | None = Field(
-        None,
-        min_length=1,
-        description="train, labelled: encoder whose layers the parser reads; bert: CORPUS/models/bert; a "
-        "folder in the corpus, any folder, or a hub name; unset: it learns words from the trees alone.",
-    )
-    parser_lm_rate: float = Field(
-        0.0,
-        ge=0,
-        description="train, labelled: learning rate of that encoder, which then learns, too; 0: it "
-        "stays as it is.",
-    )
-    batch_size: int = Field(256, ge=1, description="Sentences per call of the parser.")
-    seed: int = Field(0, ge=0, description="Seed of parser training.")
-    threads: int = Field(
-        1, ge=1, le=MOST_THREADS, description="CPU threads per process (part of the fingerprint)."
-    )
-
-    @model_validator(mode="after")
-    def _has_what_learns(self) -> Self:
-        if self.parser_lm_rate and self.parser_lm is None:
-            raise ValueError("parser-lm-rate is of an encoder: name it with --parser-lm")
-        return self

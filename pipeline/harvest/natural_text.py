@@ -111,7 +111,7 @@ class NaturalTextSource(CoordinationFiles):
         inert = trained if settings.parser != "labelled" else set[str]()
         if settings.parser == TREEBANK:  # no parser is called
             inert |= {"batch_size"}
-        inert |= {"parser_patience"}  # the parser that it makes has a checksum
+        inert |= {"parser_patience", "mixed_precision"}  # the parser that they make has a checksum
         if settings.limit is None:  # which leaves rows as they were before there was one
             inert |= {"limit"}
         if not settings.parser_lm_rate:  # as they were before an encoder could learn

@@ -10,11 +10,11 @@ from pipeline.core.settings import (
     ConjunctSettings,
     DrawSize,
     OnlyWith,
-    ParserSettings,
     SourceSettings,
     TreesName,
     only_for,
 )
+from pipeline.parsing.settings import ParserSettings
 
 TREEBANK = "treebank"
 """In place of a parser: the trees that came with the text."""
@@ -28,7 +28,7 @@ class HarvestSettings(SourceSettings, ParserSettings, ConjunctSettings):
     table: ClassVar[str] = "harvests"
     only_with: ClassVar[OnlyWith] = {
         **only_for(ParserSettings.only_with, ("parser", ("labelled",))),
-        "parser_lm_rate": ParserSettings.only_with["parser_lm_rate"],
+        **{name: ParserSettings.only_with[name] for name in ("parser_lm_rate", "mixed_precision")},
         "parser_patience": [("parser", ("labelled",))],
         "batch_size": [("parser", ("corpus", "labelled"))],
     }

@@ -20,7 +20,8 @@ from stanza.models.constituency import trainer as stanza_trainer
 from torch import Tensor, nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from pipeline.core.device import best_device
+from pipeline.core.device import best_device, products_in
+from pipeline.core.settings import Precision
 from pipeline.models.loading import identity, length_limit
 from pipeline.models.packing import can_pack, packed_states
 from pipeline.models.roles import ENCODER as ENCODER_ROLE
@@ -80,6 +81,7 @@ class _Memory:
 
 
 _memory: _Memory | None = None
+_precision: Precision = "no"
 
 
 def _embeddings(  # noqa: PLR0917 - stanza passes by position
@@ -112,10 +114,11 @@ def _embeddings(  # noqa: PLR0917 - stanza passes by position
     usual = {"detach": detach, "bert_layer_mix": bert_layer_mix, "peft_name": peft_name}
 
     def stanzas(some: Sequence[Sequence[str]]) -> list[Tensor]:
-        states: list[Tensor] = _stanzas(
-            model_name, tokenizer, model, some, model.device, keep_endpoints, **usual
-        )
-        return [each.to(device) for each in states]
+        with products_in(_precision, model.device):
+            states: list[Tensor] = _stanzas(
+                model_name, tokenizer, model, some, model.device, keep_endpoints, **usual
+            )
+        return [each.to(device, torch.float32) for each in states]
 
     if model_name != ENCODER or peft_name is not None or not can_pack(model):
         return stanzas(data)
@@ -131,8 +134,10 @@ def _embeddings(  # noqa: PLR0917 - stanza passes by position
         if len(encoded[0]) <= tokenizer.model_max_length
     }
     if fitting:
-        with torch.set_grad_enabled(not detach and torch.is_grad_enabled()):
-            states = torch.stack(packed_states(model, [ids for ids, _ in fitting.values()], layers))
+        learns = torch.set_grad_enabled(not detach and torch.is_grad_enabled())
+        with learns, products_in(_precision, model.device):
+            read = packed_states(model, [ids for ids, _ in fitting.values()], layers)
+        states = torch.stack(read).float()
         parts = torch.split(states, [len(ids) for ids, _ in fitting.values()], 1)
         for (words, (_, places)), part in zip(fitting.items(), parts, strict=True):
             found[words] = part[:, torch.tensor(places, device=part.device)].to(device)
@@ -189,6 +194,17 @@ def remembering() -> Iterator[None]:
         yield
     finally:
         _memory = None
+
+
+@contextmanager
+def encoding_in(precision: Precision) -> Iterator[None]:
+    """Let encoders read in this number format; what they say is float32 again."""
+    global _precision  # noqa: PLW0603 - as above
+    was, _precision = _precision, precision
+    try:
+        yield
+    finally:
+        _precision = was
 
 
 @contextmanager

@@ -20,11 +20,11 @@ from pipeline.core.errors import InputError
 from pipeline.core.files import sha256_of
 from pipeline.core.fingerprint import Fingerprint, versions_of
 from pipeline.core.schema import read_sentences
-from pipeline.core.settings import ParserSettings
 from pipeline.core.types import Sentence, is_unlabelled_seed
 from pipeline.parsing.annotated import learned
 from pipeline.parsing.encoders import encoder_inputs
 from pipeline.parsing.making import ALGORITHM, ENCODERS, ensure_trained, made_by_one, parser_output
+from pipeline.parsing.settings import ParserSettings
 from pipeline.parsing.taught import Taught
 
 
@@ -70,6 +70,8 @@ class LabelledParser:
         fields = {"parser_epochs", "parser_hidden", "seed", "tags", "threads"}
         if self.settings.parser_lm_rate:
             fields |= {"parser_lm_rate"}
+        if self.settings.mixed_precision != "no":
+            fields |= {"mixed_precision"}
         made = self.settings.model_dump(mode="json", include=fields) | {"labelled": self.labelled}
         if self.more:
             made |= {"more_trees": self.more, "min_words": self.min_words}

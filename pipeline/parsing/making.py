@@ -15,12 +15,12 @@ from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
 from pipeline.core.files import FileFacts, folder_lock, write_json
 from pipeline.core.fingerprint import Fingerprint, Output
-from pipeline.core.settings import ParserSettings
 from pipeline.core.types import Sentence
 from pipeline.executor import launch
 from pipeline.parsing.card import LEARNED
 from pipeline.parsing.encoders import ENCODER, words_encoder
 from pipeline.parsing.parser import CARD, REMEDY, given_tags, load_parser, tags_for
+from pipeline.parsing.settings import ParserSettings
 from pipeline.parsing.tagging import TAGGER, train_tagger
 from pipeline.parsing.taught import mixed
 from pipeline.parsing.training import MODEL, PRETRAIN, bracket_f1, train_parser, training_tree
@@ -182,11 +182,13 @@ def _train(  # noqa: PLR0917 - called once, in the order of what it is made of
         seed=settings.seed,
         encoder=words,
         encoder_rate=settings.parser_lm_rate,
+        precision=settings.mixed_precision,
         patience=patience,
     )
     roots = {parse_tree(s.tree or "").label() for s in train}
     wrapper = roots.pop() if len(roots) == 1 and roots <= {"S1", "ROOT", "TOP"} else None
     parser = load_parser(str(folder / MODEL))
+    parser.precision = settings.mixed_precision
     guess = parser.parse(
         [sentence.words for sentence in dev], tags_for(parser, dev), at_once=settings.batch_size
     )
@@ -202,6 +204,8 @@ def _train(  # noqa: PLR0917 - called once, in the order of what it is made of
     }
     if patience:
         training["patience"] = patience
+    if settings.mixed_precision != "no":
+        training["mixed_precision"] = settings.mixed_precision
     if taught:
         training["taught"] = len(taught_trees)
     return {"source": MODEL, "wrapper": wrapper, "training": training}

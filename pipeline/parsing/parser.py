@@ -18,14 +18,21 @@ import torch
 from nltk.tree import Tree
 from stanza.models.constituency.trainer import Trainer
 
-from pipeline.core.cards.parser import ParserCard
+from pipeline.core.cards.parser import ParserCard, ParserTraining
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError, ModelError
 from pipeline.core.files import sha256_of
 from pipeline.core.names import is_plain_name
+from pipeline.core.settings import Precision
 from pipeline.core.types import Sentence
 from pipeline.models.roles import KEPT_ENCODER
-from pipeline.parsing.encoders import ENCODER, given_to_stanza, on_its_device, words_encoder
+from pipeline.parsing.encoders import (
+    ENCODER,
+    encoding_in,
+    given_to_stanza,
+    on_its_device,
+    words_encoder,
+)
 from pipeline.parsing.levels import TOO_DEEP, is_too_deep
 from pipeline.parsing.tagging import TAGGER, Tagger
 from pipeline.parsing.training import PRETRAIN, ROOT, quiet
@@ -59,6 +66,7 @@ class Parser:
         name: what stands in the ``parser`` column of the trees.
         needs_tags: whether ``parse`` must be given part-of-speech tags.
         tagger: what makes tags for words without; None: there is none, or the parser tags for itself.
+        precision: number format in which it reads its encoder.
     """
 
     def __init__(
@@ -69,9 +77,10 @@ class Parser:
         needs_tags: bool,
         wrapper: str | None,
         tagger: Tagger | None = None,
+        precision: Precision = "no",
     ) -> None:
         self.name, self.needs_tags, self.tagger = name, needs_tags, tagger
-        self._run, self._wrapper = run, wrapper
+        self._run, self._wrapper, self.precision = run, wrapper, precision
 
     def parse(
         self,
@@ -131,7 +140,7 @@ class Parser:
         if not sentences:
             return []
         try:
-            with quiet(), _uncollected():
+            with quiet(), _uncollected(), encoding_in(self.precision):
                 trees = self._run(sentences, tags)
         except torch.OutOfMemoryError:
             raise  # the machine's fault, not the sentence's
@@ -226,6 +235,8 @@ def _from_file(path: Path) -> Parser:
         reason = f"{type(error).__name__}: {error}"[:200]
         raise ModelError(f"stanza cannot load this parser: {reason}", path=path) from error
 
+    training = (beside["training"] if beside else None) or ParserTraining()
+
     def run(sentences: Sequence[_Words], tags: Sequence[_Words]) -> list[Any]:
         rows = [list(zip(w, t, strict=True)) for w, t in zip(sentences, tags, strict=True)]
         return list(model.parse_tagged_words(rows, len(rows)))
@@ -236,6 +247,7 @@ def _from_file(path: Path) -> Parser:
         needs_tags=model.args["tag_embedding_dim"] > 0,
         wrapper=beside["wrapper"] if beside else None,
         tagger=Tagger(own_tagger) if (own_tagger := path.with_name(TAGGER)).is_file() else None,
+        precision=training.get("mixed_precision", "no"),
     )
 
 

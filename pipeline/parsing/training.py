@@ -29,9 +29,11 @@ from stanza.models.constituency import tree_reader
 from pipeline.core.console import Meter
 from pipeline.core.errors import InputError
 from pipeline.core.files import atomic, write_text
+from pipeline.core.settings import Precision
 from pipeline.parsing.encoders import (
     ENCODER,
     Encoder,
+    encoding_in,
     given_to_stanza,
     keep_encoder,
     on_its_device,
@@ -186,6 +188,7 @@ def train_parser(
     seed: int,
     encoder: Encoder | None = None,
     encoder_rate: float = 0.0,
+    precision: Precision = "no",
     per_epoch: int = 0,
     patience: int = 0,
 ) -> int:
@@ -204,6 +207,7 @@ def train_parser(
         seed: seed of initialisation, order and dropout.
         encoder: where words come from beside the trees; it is written to ``encoder/``.
         encoder_rate: the learning rate with which the encoder learns, too; 0: it stays as it is.
+        precision: number format in which the encoder reads.
         per_epoch: trees of an epoch, drawn so that each is seen before any is seen again; 0: all.
         patience: epochs that are not better than the best, after which it ends; 0: it has all of them.
 
@@ -247,7 +251,7 @@ def train_parser(
                 f"the parser cannot be trained on these trees: {reason}", path=folder
             ) from error
         on_its_device(trainer.model)
-        with remembering(), suppress(_NoBetter):
+        with encoding_in(precision), remembering(), suppress(_NoBetter):
             stanza_training.iterate_training(
                 args, trainer, train_trees, sequences, transitions, dev_trees, [], [], cache,
                 _Evaluator(meter, patience),

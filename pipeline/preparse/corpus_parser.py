@@ -88,6 +88,8 @@ def _fingerprint(settings: PreparseSettings, encoder: str | None) -> Fingerprint
         inputs |= encoder_inputs(encoder)
     if settings.parser_lm_rate:
         fields |= {"parser_lm_rate"}
+    if settings.mixed_precision != "no":
+        fields |= {"mixed_precision"}
     return Fingerprint(
         settings=settings.model_dump(mode="json", include=fields),
         inputs=inputs,

@@ -6,7 +6,8 @@ from typing import Any, ClassVar, Self
 from pydantic import Field, model_validator
 
 from pipeline.core.corpus_folder import tree_set
-from pipeline.core.settings import MOST_PROCESSES, DrawSize, OnlyWith, ParserSettings, TreesName
+from pipeline.core.settings import MOST_PROCESSES, DrawSize, OnlyWith, TreesName
+from pipeline.parsing.settings import ParserSettings
 
 LABELLED, TRAIN = "labelled", "train"
 """Parsers that are trained here: on trees of L, and on the treebank's trees outside U."""

@@ -7,18 +7,18 @@ process, however many GPUs there are. Sums come in another order, which changes 
 """
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Self, TypeVar, cast
+from typing import Any, Self, TypeVar, cast
 
 import torch
 from accelerate import Accelerator
 from accelerate.utils import gather_object
 from torch import Tensor, nn
 
-from pipeline.core.errors import SettingsError
+from pipeline.core.device import products_in
+from pipeline.core.settings import Precision
 
-Precision = Literal["no", "bf16"]
 _T = TypeVar("_T")
 
 
@@ -45,11 +45,8 @@ class ProcessGroup:
         Raises:
             SettingsError: the GPU has no bfloat16.
         """
-        if precision == "bf16" and device.type == "cuda" and not torch.cuda.is_bf16_supported():
-            raise SettingsError(
-                "train.mixed_precision = 'bf16': this GPU has no bfloat16", remedy="say 'no'"
-            )
-        return cls(rank, world, device, precision)
+        with products_in(precision, device):  # before an hour of other work
+            return cls(rank, world, device, precision)
 
     def alone(self) -> Self:
         """The same process, for work that every process does by itself."""
@@ -81,9 +78,7 @@ class ProcessGroup:
 
     def autocast(self) -> AbstractContextManager[Any]:
         """A block whose matrix products are in the group's number format."""
-        if self.precision == "no":
-            return nullcontext()
-        return torch.autocast(self.device.type, dtype=torch.bfloat16)
+        return products_in(self.precision, self.device)
 
     def wrap(self, model: nn.Module) -> Callable[..., Any]:
         """The model's forward; gradients of its result are averaged over all processes (DDP)."""

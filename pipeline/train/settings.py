@@ -14,6 +14,7 @@ from pipeline.core.settings import (
     DrawSize,
     Label,
     OnlyWith,
+    Precision,
     Settings,
     only_for,
 )
@@ -191,7 +192,7 @@ class TrainSettings(Settings):
     encoder_dropout: float | None = Field(
         None, ge=0, lt=1, description="Dropout in the encoder; unset: as it was pretrained."
     )
-    mixed_precision: Literal["no", "bf16"] = Field(
+    mixed_precision: Precision = Field(
         "no", description="bf16: matrix products in bfloat16, weights and sums in float32."
     )
     processes: int = Field(

@@ -6,13 +6,15 @@ from typing_extensions import TypedDict
 
 from pipeline.core.cards.parts import FileForm, PartForm
 from pipeline.core.documents import Count, Number, PlaceName
+from pipeline.core.settings import Precision
 
 
 class ParserTraining(TypedDict, total=False):
     """How a parser was trained, and how well.
 
     ``taught``: trees that another parser read; ``patience``: it ended after so many epochs that were no
-    better than the best, if not after ``epochs``.
+    better than the best, if not after ``epochs``; ``mixed_precision``: number format in which it reads its
+    encoder, unset: float32.
     """
 
     trees: Count
@@ -25,6 +27,7 @@ class ParserTraining(TypedDict, total=False):
     hidden: Count
     tags: str
     seed: Count
+    mixed_precision: Precision
 
 
 class ParserSettingsForm(TypedDict, total=False):
