@@ -53,4 +53,6 @@ class ParserSettings(Settings):
     def _has_what_learns(self) -> Self:
         if self.parser_lm_rate and self.parser_lm is None:
             raise ValueError("parser-lm-rate is of an encoder: name it with --parser-lm")
+        if self.mixed_precision != "no" and self.parser_lm is None:
+            raise ValueError("mixed-precision is of an encoder: name it with --parser-lm")
         return self

@@ -8,7 +8,7 @@ from transformers import BertConfig, BertModel, PreTrainedModel, PreTrainedToken
 
 from pipeline.models.tokenizers import train_wordpiece
 from pipeline.parsing import encoders
-from pipeline.parsing.encoders import ENCODER, remembering
+from pipeline.parsing.encoders import ENCODER, encoding_in, remembering
 
 WORDS = [("the", "old", "men", "and", "women"), ("men",), ("the", "\u200f", "women", "old")]
 
@@ -59,3 +59,29 @@ def test_a_frozen_encoder_reads_a_sentence_once(
         assert len(passes) == 2
     read(detach=True)
     assert len(passes) == 3
+
+
+@pytest.mark.parametrize("detach", [True, False])
+def test_an_encoder_reads_in_bf16_where_it_is_told_to(
+    encoder: tuple[PreTrainedModel, PreTrainedTokenizerBase], detach: bool
+) -> None:
+    """What it says is float32, of a long sentence, too; an error leaves nothing in bf16."""
+    model, tokenizer = encoder
+    given = [list(words) for words in (*WORDS, ("men", "women") * 20)]
+    mix = nn.Linear(4, 1, bias=False)
+
+    def read() -> list[torch.Tensor]:
+        return encoders._embeddings(
+            ENCODER, tokenizer, model, given, torch.device("cpu"), True, detach, mix
+        )
+
+    expected = read()
+    with encoding_in("bf16"):
+        found = read()
+    for one, other in zip(found, expected, strict=True):
+        assert one.dtype == torch.float32
+        assert not torch.equal(one, other)
+        torch.testing.assert_close(one, other, rtol=0, atol=0.1)
+    with pytest.raises(ZeroDivisionError), encoding_in("bf16"):
+        raise ZeroDivisionError
+    assert all(map(torch.equal, read(), expected))

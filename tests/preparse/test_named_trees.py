@@ -26,7 +26,7 @@ from pipeline.harvest import stage as harvest
 from pipeline.harvest.settings import HarvestSettings
 from pipeline.parsing import labelled, making, taught
 from pipeline.parsing.annotated import annotation_of_parser
-from pipeline.parsing.card import LEARNED, parser_identity
+from pipeline.parsing.card import LEARNED, corpus_parser, parser_identity
 from pipeline.parsing.labelled import LabelledParser
 from pipeline.preparse import stage as preparse
 from pipeline.preparse.settings import PreparseSettings
@@ -359,6 +359,22 @@ def test_a_parser_reads_any_encoder(corpus: Path, tiny_bert: Path, tmp_path: Pat
         preparse.run(PreparseSettings(corpus=corpus, **given | {"parser_lm": "./nowhere"}))
 
 
+@pytest.mark.long
+def test_a_parser_reads_its_encoder_in_bf16_ever_after(corpus: Path, tiny_bert: Path) -> None:
+    """Its card says so, and whoever loads it does; another number format is another parser."""
+    folder = corpus / "parsers/bf16/10/seed-0"
+    given = OF_L | {"parser_lm": str(tiny_bert), "name": "bf16", "mixed_precision": "bf16"}
+    preparse.run(PreparseSettings(corpus=corpus, **given))
+    card = read_json(folder / "parser.json")
+    assert card["training"]["mixed_precision"] == "bf16"
+    assert corpus_parser(folder).precision == "bf16"
+    was = sha256_of(folder / "parser.pt")
+    preparse.run(PreparseSettings(corpus=corpus, **given | {"mixed_precision": "no"}))
+    assert corpus_parser(folder).precision == "no"
+    assert "mixed_precision" not in read_json(folder / "parser.json")["training"]
+    assert sha256_of(folder / "parser.pt") != was
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [
@@ -373,6 +389,7 @@ def test_a_parser_reads_any_encoder(corpus: Path, tiny_bert: Path, tmp_path: Pat
         ({"parser": "labelled", "labelled": 10}, "have a name: say --name"),
         ({"more_trees": 3}, "say --parser labelled"),
         ({"parser": "treebank", "parser_lm": "bert"}, "say --parser train or labelled"),
+        ({"mixed_precision": "bf16"}, "mixed-precision is of an encoder: name it with --parser-lm"),
     ],
 )
 def test_options_that_do_not_go_together_are_one_line(given: dict[str, Any], said: str) -> None:
