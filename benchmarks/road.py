@@ -17,7 +17,7 @@ The limit by arithmetic is what the encoder's matrix products alone would allow,
 product has here.
 
     python benchmarks/road.py --genia data/raw/genia --minilm data/models/minilm --smollm2 data/models/smollm2
-    python benchmarks/road.py ... --only harvest predict
+    python benchmarks/road.py ... --only harvest predict --mixed-precision bf16 --work data/road-bf16
 """
 # ruff: noqa: PLC0415 - the kernel counts what a process held before it became another program
 
@@ -129,12 +129,15 @@ class Road:
 
     def _parser(self, name: str, epochs: int) -> Sequence[object]:
         return ("--parser", "labelled", "--name", name, *DRAW, "--parser-lm", self.given.minilm,
-                "--parser-epochs", epochs)  # fmt: skip
+                "--parser-epochs", epochs, *self._precision())  # fmt: skip
 
     def _training(self, updates: int) -> Sequence[object]:
         return ("--mode", "no-filter", *DRAW, "--candidates", self.harvest,
                 "--encoder", self.given.minilm, "--warm-steps", 0, "--steps", updates,
-                "--eval-every", 10_000, "--select", "last")  # fmt: skip
+                "--eval-every", 10_000, "--select", "last", *self._precision())  # fmt: skip
+
+    def _precision(self) -> Sequence[object]:
+        return ("--mixed-precision", self.given.mixed_precision)
 
     def _generate(self, fills: str, pool: int, limit: int, lm: str = "bert") -> Sequence[object]:
         own = ("--pool", pool) if fills == "attested" else ("--decoding", "sample")  # see prepare
@@ -271,6 +274,8 @@ def rate(measure: Callable[[int], tuple[float, float]], sizes: tuple[int, int]) 
 
 def main(given: argparse.Namespace, line: Sequence[str]) -> None:
     """Print a line for each step."""
+    if given.instead:
+        given.mixed_precision = "no"
     road = Road(given)
     if given.instead:
         INSTEAD[given.instead](road, given.size)
@@ -330,6 +335,10 @@ if __name__ == "__main__":
     parser.add_argument("--smollm2", type=Path)
     parser.add_argument("--work", type=Path, default=Path("data/road"))
     parser.add_argument("--only", nargs="*", default=[], help="steps")
+    parser.add_argument(
+        "--mixed-precision", choices=("no", "bf16"), default="no",
+        help="of what learns and of the parser ever after; what is taken instead has float32",
+    )  # fmt: skip
     parser.add_argument("--instead", choices=INSTEAD, help=argparse.SUPPRESS)
     parser.add_argument("--size", type=int, help=argparse.SUPPRESS)
     os.environ["OMP_NUM_THREADS"] = "1"
