@@ -6,7 +6,8 @@ times that of the smallest corpus it is. The goal is 1.25 at most; the exit code
 
 `merge` unites the corpus with itself, so it reads twice the rows; `select` chooses all NPs; `browse` is asked
 for the page and for twenty rows in the order of their scores; `ingest` and `predict` read a text file with a
-sentence a line, the corpus's own. Without --predictor there is a small random one: memory does not depend on
+sentence a line, the corpus's own; of `preparse` what is measured is how it reads what `ingest` wrote and cuts
+it into units, without a parser. Without --predictor there is a small random one: memory does not depend on
 its weights.
 
     python benchmarks/sharing/memory_by_rows.py --rows 100000 1000000 3000000
@@ -27,11 +28,24 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from benchmarks.sharing.sharing import measured
 
 GOAL = 1.25
-COMMANDS = ("ingest", "validate", "stats", "select", "merge", "release", "predict", "browse")
+COMMANDS = (
+    "ingest",
+    "preparse",
+    "validate",
+    "stats",
+    "select",
+    "merge",
+    "release",
+    "predict",
+    "browse",
+)
 
 
 def write_sentences(corpus: Path, path: Path, rows: int) -> None:
-    """Write so many lines of natural text: the candidates' sentences, again and again if need be."""
+    """Write so many lines of natural text: the candidates' sentences, again and again if need be.
+
+    Every other one has the first conjunct alone, so that it is one of U, which `preparse` reads.
+    """
     from itertools import cycle, islice
 
     from pipeline.core.candidates import candidate_shards
@@ -41,7 +55,21 @@ def write_sentences(corpus: Path, path: Path, rows: int) -> None:
     shards = cycle(candidate_shards(corpus))
     every = (candidate for shard in shards for candidate in read_candidates(shard))
     with path.open("w", encoding="utf-8") as file:
-        file.writelines(f"{join_words(each.words).text}\n" for each in islice(every, rows))
+        for number, each in enumerate(islice(every, rows)):
+            first, last = each.conjuncts[0], each.conjuncts[-1]
+            cut = each.words[: first.end] + each.words[last.end :]
+            file.write(f"{join_words(cut if number % 2 else each.words).text}\n")
+
+
+def plan_units(corpus: Path) -> None:
+    """Read a corpus's sentences as `preparse` does before it parses them."""
+    from pipeline.preparse.plan import unlabelled_plan
+    from pipeline.preparse.settings import PreparseSettings
+
+    plan = unlabelled_plan(
+        corpus / "sentences.parquet", PreparseSettings(corpus=corpus, min_words=1)
+    )
+    print(f"{sum(plan.sizes):,} sentences in {len(plan.rows):,} units")
 
 
 def make_predictor(folder: Path, corpus: Path) -> None:
@@ -111,6 +139,8 @@ def main() -> None:
         kind, path = given.make[0], Path(given.make[1])
         if kind == "predictor":
             make_predictor(path, given.corpus)
+        elif kind == "units":
+            plan_units(path)
         else:
             write_sentences(given.corpus, path, given.rows[0])
         return
@@ -143,7 +173,9 @@ def main() -> None:
                     if command == "browse":
                         busy, peak = browsed(made, log)
                     else:
-                        line = [sys.executable, "-m", "pipeline", command, *asked[command]]
+                        line = [sys.executable, "-m", "pipeline", command, *asked.get(command, [])]
+                        if command == "preparse":
+                            line = [*itself, "--make", "units", f"{place}/ingested"]
                         # A line or more for every row, which nobody reads.
                         said = Path(os.devnull) if command == "predict" else log
                         _, busy, peak = measured(line, said)
