@@ -171,8 +171,8 @@ class Road:
             self._predict(self.lines(n)), 2)  # fmt: skip
         yield "text", Step("the same, text as it comes: sentences", (256, 1280), lambda n:
             self._predict(self.lines(n, as_they_come=True)))  # fmt: skip
-        yield "release", Step("release: rows", (1000, 5000), lambda n: (
-            "release", self.pairs(n), "--corpus", corpus, *out))  # fmt: skip
+        yield "release", Step("release --stand-off: rows", (1000, 5000), lambda n: (
+            "release", self.pairs(n), "--corpus", corpus, "--stand-off", *out))  # fmt: skip
 
 
 def conjoin(*command: object) -> tuple[float, float]:
