@@ -68,22 +68,15 @@ class Contents:
         return self._like("NOT rejected", self.candidates, candidates)
 
     def _first(self, rejected: bool, among: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-        some = "" if among.all() else "AND row IN (SELECT row FROM among)"
-        with self._named(among):
-            query = (
-                f"SELECT min(row) FROM seen WHERE rejected = {rejected} {some} "  # noqa: S608 - ours
-                "GROUP BY content, refusal"
-            )
-            return self._mask(query, len(among))
+        with self._chosen(rejected, among):
+            return self._mask("SELECT min(row) FROM chosen GROUP BY content, refusal", len(among))
 
     def _like(
         self, which: str, rows: int, candidates: npt.NDArray[np.bool_]
     ) -> npt.NDArray[np.bool_]:
-        some = "" if candidates.all() else "AND row IN (SELECT row FROM among)"
-        with self._named(candidates):
+        with self._chosen(False, candidates):
             query = (
-                f"SELECT row FROM seen WHERE {which} AND content IN "  # noqa: S608 - ours
-                f"(SELECT content FROM seen WHERE NOT rejected {some})"
+                f"SELECT row FROM seen WHERE {which} AND content IN (SELECT content FROM chosen)"  # noqa: S608
             )
             return self._mask(query, rows)
 
@@ -94,9 +87,16 @@ class Contents:
         return mask
 
     @contextmanager
-    def _named(self, among: npt.NDArray[np.bool_]) -> Iterator[None]:
+    def _chosen(self, rejected: bool, among: npt.NDArray[np.bool_]) -> Iterator[None]:
+        """A table of what some rows say: two joins in one query want memory at once that none can spill."""
         self._database.register("among", pa.table({"row": np.flatnonzero(among)}))
+        some = "" if among.all() else "AND row IN (SELECT row FROM among)"
+        self._database.execute(
+            "CREATE TEMP TABLE chosen AS SELECT row, content, refusal FROM seen "  # noqa: S608 - ours
+            f"WHERE rejected = {rejected} {some}"
+        )
         yield
+        self._database.execute("DROP TABLE chosen")
         self._database.unregister("among")
 
 
