@@ -14,7 +14,8 @@ def test_keys_of_many_rows_go_to_disk() -> None:
         database.execute(
             "CREATE TEMP TABLE seen AS SELECT false AS rejected, range AS row, "
             "md5_number(range::VARCHAR) AS id, md5_number((range // 2)::VARCHAR) AS content, "
-            f"0::UHUGEINT AS refusal FROM range({rows})"
+            "0::UHUGEINT AS refusal FROM range($rows)",
+            {"rows": rows},
         )
         said = Contents(database, rows, 0)
         alike, first = said.like(among), said.first_candidates(among)
