@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, cast
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -170,11 +171,79 @@ def shuffled(
             keys = pa.array([key(seed, each) for each in ids], pa.binary(16))
             yield pa.RecordBatch.from_arrays([*batch.columns, keys], schema=keyed)
 
-    with stored(with_keys(), keyed) as path, engine() as database:
-        order = ", ".join(["shuffle", *(f'"{name}"' for name in then)])
-        columns = ", ".join(f'"{name}"' for name in schema.names)
-        rows = f"SELECT {columns} FROM {parquet(path)} ORDER BY {order}"  # noqa: S608 - our own names
-        yield _typed(database.sql(rows), schema, path)
+    order = ", ".join(["shuffle", *(f'"{name}"' for name in then)])
+    columns = ", ".join(f'"{name}"' for name in schema.names)
+
+    def ordered(path: Path) -> Iterator[pa.RecordBatch]:
+        for part in _parts(path):
+            with engine(_SORTING) as database:
+                database.register("part", part)
+                rows = f"SELECT {columns} FROM part ORDER BY {order}"  # noqa: S608 - our own names
+                yield from _typed(database.sql(rows), schema, path)
+
+    with stored(with_keys(), keyed) as path:
+        yield ordered(path)
+
+
+_SORTING = "400MB"
+"""What a part may need to be sorted: DuckDB keeps its rows in memory, whatever it may put on disk."""
+
+_TOGETHER = 1 << 17
+"""Rows that are sorted in one part, and those that wait for their part's file."""
+
+
+def _parts(path: Path) -> Iterator[pa.Table]:
+    """The rows of a file in the order of the first byte of their key; all together where there are few."""
+    with pq.ParquetFile(path) as file, TemporaryDirectory(prefix="conjoin-") as scratch:
+        if file.metadata.num_rows <= _TOGETHER:
+            yield file.read()
+            return
+        parts = _Parts(Path(scratch), file.schema_arrow)
+        for batch in file.iter_batches(_BATCH):
+            parts.add(batch)
+        yield from parts.read()
+
+
+class _Parts:
+    """Rows by the first byte of their key, a file each."""
+
+    def __init__(self, folder: Path, schema: pa.Schema) -> None:
+        options = pa.ipc.IpcWriteOptions(compression="zstd")
+        self._paths = [folder / f"{byte:03}" for byte in range(256)]
+        self._writers = [pa.ipc.new_stream(path, schema, options=options) for path in self._paths]
+        self._waiting: list[list[pa.RecordBatch]] = [[] for _ in self._paths]
+        self._rows = 0
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Put each row of a batch with those of its part."""
+        keys = np.frombuffer(b"".join(batch.column("shuffle").to_pylist()), np.uint8)[::16]
+        order = np.argsort(keys, kind="stable")
+        batch = batch.take(pa.array(order))
+        bounds = np.searchsorted(keys[order], np.arange(257))
+        for byte, waiting in enumerate(self._waiting):
+            first, last = int(bounds[byte]), int(bounds[byte + 1])
+            if first < last:
+                waiting.append(batch.slice(first, last - first))
+        self._rows += len(batch)
+        if self._rows >= _TOGETHER:
+            self._write()
+
+    def _write(self) -> None:
+        for waiting, writer in zip(self._waiting, self._writers, strict=True):
+            if waiting:
+                writer.write_table(pa.Table.from_batches(waiting).combine_chunks())
+                waiting.clear()
+        self._rows = 0
+
+    def read(self) -> Iterator[pa.Table]:
+        """The parts, one after the other; there is nothing to add any more."""
+        self._write()
+        for writer in self._writers:
+            writer.close()
+        for path in self._paths:
+            with pa.ipc.open_stream(path) as reader:
+                yield reader.read_all()
+            path.unlink()
 
 
 @contextmanager
