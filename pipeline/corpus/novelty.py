@@ -20,7 +20,7 @@ from pipeline.corpus.content import CONTENT, REFUSAL
 from pipeline.corpus.engine import engine, fetched, parquet, quoted
 from pipeline.corpus.layout import Shards
 
-_MEMORY = "64MB"  # of the table of keys, which has 57 bytes a row
+_MEMORY = "192MB"  # of the table of keys, 57 bytes a row: ten million rows need over 64 to be grouped on disk
 
 DROPPED = "same content as an earlier row"
 """Why a row is left out that says what an earlier one says."""

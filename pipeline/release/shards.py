@@ -198,13 +198,13 @@ def _parts(path: Path) -> Iterator[pa.Table]:
         if file.metadata.num_rows <= _TOGETHER:
             yield file.read()
             return
-        parts = _Parts(Path(scratch), file.schema_arrow)
+        parts = _ByFirstByte(Path(scratch), file.schema_arrow)
         for batch in file.iter_batches(_BATCH):
             parts.add(batch)
         yield from parts.read()
 
 
-class _Parts:
+class _ByFirstByte:
     """Rows by the first byte of their key, a file each."""
 
     def __init__(self, folder: Path, schema: pa.Schema) -> None:

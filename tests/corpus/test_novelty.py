@@ -7,7 +7,7 @@ from pipeline.corpus.novelty import Contents
 
 
 def test_keys_of_many_rows_go_to_disk() -> None:
-    """Of 200,000 candidates that come in pairs of equal content, in 16 MB: a million need 64."""
+    """Of 200,000 candidates that come in pairs of equal content, in 16 MB."""
     rows = 200_000
     among = np.arange(rows) % 6 == 0
     with engine("16MB") as database:
