@@ -141,10 +141,10 @@ class Chain:
             f"train {system}", *command, *VARIANTS.get(variant, ()), *more, needs=needs
         )
 
-    def learn(self, system: str, folder: str, needs: str) -> Unit:
+    def learn(self, system: str, folder: str, needs: str, *more: str) -> Unit:
         """A predictor of all candidates of a folder."""
-        source = self.candidates(folder)
-        return self.train(system, "no-filter", "--candidates", source, needs=(needs,))
+        source = ("--candidates", self.candidates(folder))
+        return self.train(system, "no-filter", *source, *more, needs=(needs,))
 
     def select(self, folder: str, *sources: str, more: Sequence[str], needs: Sequence[str]) -> Unit:
         """A folder of candidates, chosen from others."""
@@ -190,7 +190,9 @@ class Chain:
         if self.level == 2:
             yield from self.parsers_again()
             yield from self.attested()
-            yield self.train("brackets", "baseline", "--brackets", "1")
+            brackets = ("--brackets", "1")
+            yield self.train("brackets", "baseline", *brackets)
+            yield self.learn("believed-brackets", "believed", "select believed", *brackets)
         for augment in ("copy", "mask"):
             yield self.train(augment, "baseline", "--augment", augment)
 

@@ -243,7 +243,6 @@ class _ByFirstByte:
         for path in self._paths:
             with pa.ipc.open_stream(path) as reader:
                 yield reader.read_all()
-            path.unlink()
 
 
 @contextmanager
