@@ -189,7 +189,10 @@ _SORTING = "400MB"
 """What a part may need to be sorted: DuckDB keeps its rows in memory, whatever it may put on disk."""
 
 _TOGETHER = 1 << 17
-"""Rows that are sorted in one part, and those that wait for their part's file."""
+"""Rows that are sorted in one part."""
+
+_WAITING = 1 << 15
+"""Rows that wait for their part's file."""
 
 
 def _parts(path: Path) -> Iterator[pa.Table]:
@@ -225,7 +228,7 @@ class _ByFirstByte:
             if first < last:
                 waiting.append(batch.slice(first, last - first))
         self._rows += len(batch)
-        if self._rows >= _TOGETHER:
+        if self._rows >= _WAITING:
             self._write()
 
     def _write(self) -> None:

@@ -34,4 +34,5 @@ def test_rows_come_in_the_order_of_their_keys(monkeypatch: pytest.MonkeyPatch) -
     assert released(ROWS, 1000) == expected
     for together in (70, 999):
         monkeypatch.setattr(shards, "_TOGETHER", together)
+        monkeypatch.setattr(shards, "_WAITING", together)
         assert released(mixed, 64) == expected
