@@ -276,10 +276,9 @@ def main(given: argparse.Namespace, line: Sequence[str]) -> None:
     """Print a line for each step."""
     if given.instead:
         given.mixed_precision = "no"
-    road = Road(given)
-    if given.instead:
-        INSTEAD[given.instead](road, given.size)
+        INSTEAD[given.instead](Road(given), given.size)
         return
+    road = Road(given)
     road.prepare()
     lines = []
     for name, step in road.steps.items():

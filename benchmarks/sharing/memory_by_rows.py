@@ -173,9 +173,10 @@ def main() -> None:
                     if command == "browse":
                         busy, peak = browsed(made, log)
                     else:
-                        line = [sys.executable, "-m", "pipeline", command, *asked.get(command, [])]
                         if command == "preparse":
                             line = [*itself, "--make", "units", f"{place}/ingested"]
+                        else:
+                            line = [sys.executable, "-m", "pipeline", command, *asked[command]]
                         # A line or more for every row, which nobody reads.
                         said = Path(os.devnull) if command == "predict" else log
                         _, busy, peak = measured(line, said)

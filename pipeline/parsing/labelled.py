@@ -68,10 +68,7 @@ class LabelledParser:
     def _made_of(self) -> Fingerprint:
         """Everything that it depends on if it has all its epochs."""
         fields = {"parser_epochs", "parser_hidden", "seed", "tags", "threads"}
-        if self.settings.parser_lm_rate:
-            fields |= {"parser_lm_rate"}
-        if self.settings.mixed_precision != "no":
-            fields |= {"mixed_precision"}
+        fields |= self.settings.of_encoder
         made = self.settings.model_dump(mode="json", include=fields) | {"labelled": self.labelled}
         if self.more:
             made |= {"more_trees": self.more, "min_words": self.min_words}

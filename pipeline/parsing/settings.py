@@ -49,6 +49,12 @@ class ParserSettings(Settings):
         1, ge=1, le=MOST_THREADS, description="CPU threads per process (part of the fingerprint)."
     )
 
+    @property
+    def of_encoder(self) -> set[str]:
+        """Names of what is set of the encoder; what is not leaves a parser as it was before it could be."""
+        usual = {"parser_lm_rate": 0.0, "mixed_precision": "no"}
+        return {name for name, value in usual.items() if getattr(self, name) != value}
+
     @model_validator(mode="after")
     def _has_what_learns(self) -> Self:
         if self.parser_lm_rate and self.parser_lm is None:

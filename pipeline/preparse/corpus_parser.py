@@ -77,7 +77,7 @@ def _taught(settings: PreparseSettings) -> Taught | None:
 
 
 def _fingerprint(settings: PreparseSettings, encoder: str | None) -> Fingerprint:
-    fields = {"min_words", "seed", "tags", "threads"}
+    fields = {"min_words", "seed", "tags", "threads", *settings.of_encoder}
     fields |= {"parser_epochs", "parser_hidden", "parser_trees"}
     inputs = {"sentences": sha256_of(settings.corpus / SENTENCES_FILE)}
     # What is unset leaves a parser as it was before there was such a thing.
@@ -86,10 +86,6 @@ def _fingerprint(settings: PreparseSettings, encoder: str | None) -> Fingerprint
         inputs["draw"] = sha256_of(settings.corpus / draw_file(settings.seed, settings.labelled))
     if encoder is not None:
         inputs |= encoder_inputs(encoder)
-    if settings.parser_lm_rate:
-        fields |= {"parser_lm_rate"}
-    if settings.mixed_precision != "no":
-        fields |= {"mixed_precision"}
     return Fingerprint(
         settings=settings.model_dump(mode="json", include=fields),
         inputs=inputs,

@@ -3,8 +3,8 @@
 Their order is a seeded shuffle that depends on a row's id alone, of any number of rows.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from hashlib import blake2b
 from itertools import chain, islice, repeat
 from pathlib import Path
@@ -173,16 +173,16 @@ def shuffled(
 
     order = ", ".join(["shuffle", *(f'"{name}"' for name in then)])
     columns = ", ".join(f'"{name}"' for name in schema.names)
+    rows = f"SELECT {columns} FROM part ORDER BY {order}"  # noqa: S608 - our own names
+    with stored(with_keys(), keyed) as path, engine(_SORTING) as database:
 
-    def ordered(path: Path) -> Iterator[pa.RecordBatch]:
-        for part in _parts(path):
-            with engine(_SORTING) as database:
+        def ordered() -> Generator[pa.RecordBatch]:
+            for part in _parts(path):
                 database.register("part", part)
-                rows = f"SELECT {columns} FROM part ORDER BY {order}"  # noqa: S608 - our own names
                 yield from _typed(database.sql(rows), schema, path)
 
-    with stored(with_keys(), keyed) as path:
-        yield ordered(path)
+        with closing(ordered()) as found:
+            yield found
 
 
 _SORTING = "400MB"

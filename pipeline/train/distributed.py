@@ -45,8 +45,8 @@ class ProcessGroup:
         Raises:
             SettingsError: the GPU has no bfloat16.
         """
-        with products_in(precision, device):  # before an hour of other work
-            return cls(rank, world, device, precision)
+        products_in(precision, device)  # refused before an hour of other work
+        return cls(rank, world, device, precision)
 
     def alone(self) -> Self:
         """The same process, for work that every process does by itself."""
