@@ -170,7 +170,9 @@ class Chain:
             lent = self.unit("preparse", *own, "--parser", str(self.other), *named, *UNPARSED)
             yield lent._replace(needs=(others.name,))
         elif self.level == 2:
-            yield self.unit("preparse", *own, *taught, *named)
+            # A harvest parses its own sentences; fills need trees of the others.
+            unparsed = () if self.masked_lm else UNPARSED
+            yield self.unit("preparse", *own, *taught, *named, *unparsed)
         else:
             yield self.unit("preparse", *own, *taught, *named, "--more-trees", MORE, *UNPARSED)
 

@@ -119,6 +119,8 @@ def _differences(found: pa.Schema, wanted: pa.Schema) -> list[pa.Field]:
 def opened(path: Path, **options: Any) -> Iterator[pq.ParquetFile]:
     """A Parquet file for reading; what is wrong with it, also later on, becomes an ``InputError``.
 
+    Nothing is read ahead: what is, pyarrow keeps until the last row, and in the end the whole file.
+
     Args:
         path: the file.
         options: of ``pq.ParquetFile``.
@@ -126,7 +128,7 @@ def opened(path: Path, **options: Any) -> Iterator[pq.ParquetFile]:
     require_regular(path)
     try:
         # Relative names may look like a home folder (~) or an address (file:), and would be taken for one.
-        with pq.ParquetFile(path.absolute(), **options) as file:
+        with pq.ParquetFile(path.absolute(), pre_buffer=False, **options) as file:
             yield file
     except FileNotFoundError as error:
         raise InputError(
@@ -199,7 +201,7 @@ def read_batches(path: Path, schema: pa.Schema, size: int = 4096) -> Iterator[pa
     Raises:
         InputError: the file is missing or damaged, or ``select_like`` finds other columns.
     """
-    with opened(path, buffer_size=_BUFFER, pre_buffer=False) as file:
+    with opened(path, buffer_size=_BUFFER) as file:
         require_columns(file.schema_arrow, schema, path)
         for batch in file.iter_batches(size, columns=schema.names, use_threads=False):
             yield select_like(batch, schema, path)

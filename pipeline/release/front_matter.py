@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import yaml
 
+from pipeline.core.parquet import opened, read_schema
 from pipeline.corpus.coordinators import is_english
 from pipeline.release.licence_files import hub_licence, readers_of
 from pipeline.release.shards import CONFIGS
@@ -87,7 +87,7 @@ def _dataset_info(folder: Path, manifest: Mapping[str, Any], part: str) -> dict[
 
     shards = [shard for shard in manifest["shards"] if shard["config"] == part]
     files = [folder / shard["file"] for shard in shards]
-    features = Features.from_arrow_schema(pq.read_schema(files[0]).remove_metadata())
+    features = Features.from_arrow_schema(read_schema(files[0]).remove_metadata())
     rows, size = sum(s["rows"] for s in shards), sum(map(_bytes_in_memory, files))
     info = DatasetInfo(
         features=features,
@@ -104,8 +104,8 @@ def _bytes_in_memory(path: Path) -> int:
     from datasets import Features  # noqa: PLC0415 - takes a second
     from datasets.table import table_cast  # noqa: PLC0415 - as above
 
-    schema = Features.from_arrow_schema(pq.read_schema(path).remove_metadata()).arrow_schema
-    with pq.ParquetFile(path) as file:
+    schema = Features.from_arrow_schema(read_schema(path).remove_metadata()).arrow_schema
+    with opened(path) as file:
         groups = range(file.metadata.num_row_groups)
         size = max((file.metadata.row_group(0).num_rows for _ in groups[:1]), default=1)
         return sum(

@@ -6,11 +6,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import yaml
 
 from pipeline.core.files import write_json, write_text
 from pipeline.core.markdown import code, grid, plain
+from pipeline.core.parquet import opened
 from pipeline.corpus.licences import terms
 from pipeline.release.card import columns_of, place_of
 from pipeline.release.card_text import settings as settings_table
@@ -36,7 +36,7 @@ def rows_of_release(
     """The rows of a release, each with its configuration: some columns, and the reason of rejects."""
     for shard in manifest["shards"]:
         columns = [*wanted, *["reason"] * (shard["config"] == "rejected")]
-        with pq.ParquetFile(folder / shard["file"]) as file:
+        with opened(folder / shard["file"]) as file:
             for batch in file.iter_batches(_READ, columns=columns):
                 for row in batch.to_pylist():
                     yield shard["config"], row
