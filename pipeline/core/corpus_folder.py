@@ -8,7 +8,7 @@ import hashlib
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, pairwise, starmap
 from pathlib import Path
 from typing import Any
 
@@ -378,8 +378,10 @@ def units_of(
         for row, sentence in enumerate(read_sentences(source))
         if wanted(sentence)
     )
-    places = list(islice(every, limit))
-    units = [places[start : start + size] for start in range(0, len(places), size)]
-    ends = [unit[-1][0] + 1 for unit in units]
-    words = tuple(sum(count for _, count in unit) for unit in units)
-    return tuple(map(range, [0, *ends[:-1]], ends)), tuple(map(len, units)), words
+    places = islice(every, limit)
+    ends, sizes, words = [0], list[int](), list[int]()
+    while unit := list(islice(places, size)):
+        ends.append(unit[-1][0] + 1)
+        sizes.append(len(unit))
+        words.append(sum(count for _, count in unit))
+    return tuple(starmap(range, pairwise(ends))), tuple(sizes), tuple(words)

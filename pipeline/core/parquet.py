@@ -35,9 +35,11 @@ FINGERPRINT = "conjoin.fingerprint"
 """Key in the footer of a shard: what its run made it of. One that is made of all shards has the manifest's
 SHA-256 there."""
 
-_AT_ONCE = 2**16
 _ROW_GROUP = 4096
 """Rows that are read together: a worker that needs a part of a file reads little more than that."""
+
+_AT_ONCE = 16 * _ROW_GROUP
+"""Rows that are in memory together where a file is written: whole groups."""
 
 
 def write_rows(
@@ -46,23 +48,26 @@ def write_rows(
     rows: Iterable[Mapping[str, Any]],
     metadata: Mapping[str, str] | None = None,
 ) -> int:
-    """Write rows to one Parquet file atomically; returns how many.
+    """Write rows to one Parquet file atomically; returns how many. Memory does not grow with them.
 
     ``metadata`` goes into the schema metadata of the file footer (``pq.read_schema`` shows it).
 
     Raises:
         InputError: a row does not fit the schema, or the folder cannot be written to.
     """
-    try:
-        # Rows take many times the memory in Python: only a part of them is there at once.
-        source, tables = iter(rows), []
+    kept = schema if metadata is None else schema.with_metadata(dict(metadata))
+    source, count = iter(rows), 0
+    with atomic(path) as temporary, pq.ParquetWriter(temporary, kept, compression="zstd") as writer:
         while part := [dict(row) for row in islice(source, _AT_ONCE)]:
-            tables.append(pa.Table.from_pylist(part, schema=schema))
-        table = pa.concat_tables(tables) if tables else schema.empty_table()
-    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        raise InputError(f"a row does not fit the schema: {error}", path=path) from error
-    write_table(path, table if metadata is None else table.replace_schema_metadata(dict(metadata)))
-    return int(table.num_rows)
+            try:
+                table = pa.Table.from_pylist(part, schema=kept)
+            except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+                raise InputError(f"a row does not fit the schema: {error}", path=path) from error
+            writer.write_table(table, _ROW_GROUP)
+            count += len(part)
+        if not count:  # an empty group, as `write_table` makes it
+            writer.write_table(kept.empty_table())
+    return count
 
 
 def write_table(path: Path, table: pa.Table) -> None:

@@ -21,7 +21,7 @@ from pipeline.core.corpus_folder import (
     ingest_output,
 )
 from pipeline.core.errors import InputError
-from pipeline.core.files import FileFacts, folder_lock, sweep, write_json, write_text
+from pipeline.core.files import FileFacts, atomic, folder_lock, sweep, write_json
 from pipeline.core.fingerprint import Fingerprint, versions_of
 from pipeline.core.parquet import write_rows
 from pipeline.core.tally import MOST_PLACES, Tally
@@ -167,9 +167,12 @@ def _fingerprint(settings: IngestSettings) -> Fingerprint:
 
 def _write_text(corpus: Path, found: ReadRows) -> int:
     """Write the raw text that language models may learn from; returns the number of its lines."""
-    lines = list(found.lines())
-    write_text(corpus / TEXT_FILE, "".join(f"{line}\n" for line in lines))
-    return len(lines)
+    count = 0
+    with atomic(corpus / TEXT_FILE) as temporary, temporary.open("w", encoding="utf-8") as file:
+        for line in found.lines():
+            file.write(f"{line}\n")
+            count += 1
+    return count
 
 
 def _why(tally: Tally) -> str:
