@@ -39,6 +39,7 @@ from pipeline.core.schema import read_sentences
 
 LABELLED, TREES, EPOCHS = "250", "road", "epochs-"
 DRAW = ("--labelled", LABELLED, "--seed", "0")
+T5_SMALL = ("--hidden", 512, "--layers", 6, "--heads", 8, "--vocab-size", 16_000)
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,7 @@ class Road:
         conjoin("ingest", "genia", self.given.genia, *draws, "--out", corpus)
         conjoin("preparse", corpus, "--parser", "treebank")
         conjoin("pretrain", corpus, "--lm", "bert", "--base", self.given.minilm, "--steps", 2)
+        conjoin("pretrain", corpus, "--lm", "t5", *T5_SMALL, "--steps", 2)
         conjoin("preparse", corpus, *self._parser(TREES, 2), "--limit", 1)
         conjoin("harvest", corpus, "--trees", TREES, *DRAW, "--limit", 400, "--out", self.harvest)
         conjoin("train", corpus, *self._training(20), "--out", self.run)
@@ -162,9 +164,15 @@ class Road:
             *self._generate("free", 0, n), *out), 2)  # fmt: skip
         yield "ranked", Step("generate, MiniLM ranks, M = 16: pairs", (100, 600), lambda n: (
             *self._generate("attested", 16, n), *out), 2)  # fmt: skip
+        yield "t5", Step("generate, T5-small's shape writes: pairs", (40, 240), lambda n: (
+            *self._generate("free", 0, n, "t5"), *out))  # fmt: skip
+        yield "t5-ranked", Step("generate, it ranks, M = 16: pairs", (20, 100), lambda n: (
+            *self._generate("attested", 16, n, "t5"), *out))  # fmt: skip
         if self.given.smollm2:
             yield "causal", Step("generate, SmolLM2 writes: pairs", (4, 16), lambda n: (
                 *self._generate("free", 0, n, "causal"), *out))  # fmt: skip
+            yield "causal-ranked", Step("generate, it ranks, M = 16: pairs", (2, 8), lambda n: (
+                *self._generate("attested", 16, n, "causal"), *out))  # fmt: skip
         yield "train", Step("train: updates of 16 sentences", (10, 50), lambda n: (
             "train", corpus, *self._training(n), *out), 48)  # fmt: skip
         yield "predict", Step("predict, with a parser: sentences", (128, 640), lambda n:
