@@ -446,9 +446,10 @@ class DecodingSettings(ConjunctSettings):
         ge=1,
         description="attested: M, constituents it chooses among; 1: one at random, not ranked.",
     )
-    match: Literal["label", "head"] = Field(
+    match: Literal["label", "head", "features"] = Field(
         "label",
-        description="attested: they have the reference's label, or also its head's part of speech.",
+        description="attested: they have the reference's label; also its head's Penn tag; or, in a corpus of "
+        "dependency trees, its part of speech and the features that conjuncts agree in.",
     )
     ranking: str | None = Field(
         None,

@@ -38,6 +38,17 @@ def _columns(*names: str) -> pa.Schema:
     return pa.schema([DEPENDENCIES.field(name) for name in names])
 
 
+def every_tree(corpus: Path) -> Iterator[tuple[str, str]]:
+    """The ids and lines of all sentences that have a tree, in their order.
+
+    Raises:
+        InputError: the file is damaged, or not of this form.
+    """
+    for batch in read_batches(corpus / DEPENDENCIES_FILE, _columns("sentence_id", "rows"), 4096):
+        for row in batch.to_pylist():
+            yield row["sentence_id"], row["rows"]
+
+
 def linking_rows(corpus: Path) -> Iterator[str]:
     """The lines of the sentences that people annotated; where they did none, of all.
 

@@ -41,7 +41,7 @@ class AttestedInfilling(Infilling):
         self.inert |= {"beams"}
         self._pool = pool_of(
             settings.corpus, self._plan.trees, self._trees, self._tokenizer,
-            heads=settings.match == "head", coordinators=settings.coordinators_in_fills,
+            match=settings.match, coordinators=settings.coordinators_in_fills,
             gaps=settings.gap,
         )  # fmt: skip
         self.notes = {**self._plan.notes, **self._pool.left_out}

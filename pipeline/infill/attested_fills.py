@@ -8,6 +8,7 @@ from typing import Any
 from transformers import PreTrainedTokenizerBase
 
 from pipeline.core.corpus_folder import (
+    DEPENDENCIES_FILE,
     SENTENCES_FILE,
     coordinators_of,
     find_trees,
@@ -15,14 +16,18 @@ from pipeline.core.corpus_folder import (
     trees_digest,
     trees_folder,
 )
-from pipeline.core.files import digest_of
+from pipeline.core.errors import InputError
+from pipeline.core.files import digest_of, sha256_of
 from pipeline.core.schema import read_sentences
 from pipeline.core.types import Reference
+from pipeline.corpus.dependency_rows import every_tree, has_dependencies
 from pipeline.infill.attested import Ranker
 from pipeline.infill.base import NO_TOKENS, Fill, fill_tokens
 from pipeline.infill.batching import fill
 from pipeline.infill.pool import Pool, open_pool
-from pipeline.infill.pool_building import PoolPlan, Trees
+from pipeline.infill.pool_building import Match, PoolPlan, Trees
+from pipeline.text.agreement import agreement_marks
+from pipeline.text.dependencies import tree_in
 
 NO_DONOR = "no donor with this label"
 
@@ -51,7 +56,7 @@ def pool_of(
     inputs: Mapping[str, Any],
     tokenizer: PreTrainedTokenizerBase,
     *,
-    heads: bool = False,
+    match: Match = "label",
     coordinators: bool = False,
     gaps: bool = False,
 ) -> Pool:
@@ -62,25 +67,43 @@ def pool_of(
         trees: those that offer their constituents.
         inputs: digests of the files that these come from, such as ``parsed_inputs``.
         tokenizer: the language model's.
-        heads: whether the heads of constituents matter.
+        match: what a reference and its donors have in common.
         coordinators: whether constituents that hold a coordinator are taken, too.
         gaps: whether they are clauses without their verb, and nothing else.
 
     Raises:
-        InputError: as ``open_pool``.
+        InputError: as ``open_pool``; or the corpus has no dependency trees to match features by.
     """
 
     def tags() -> Iterator[tuple[str, Sequence[str] | None]]:
         for sentence in read_sentences(corpus / SENTENCES_FILE):
             yield sentence.sentence_id, sentence.tags
 
+    def marks() -> Iterator[tuple[str, Sequence[str] | None]]:
+        found = every_tree(corpus)
+        name, rows = next(found, ("", ""))
+        for sentence in read_sentences(corpus / SENTENCES_FILE):
+            if sentence.sentence_id == name:
+                yield name, agreement_marks(tree_in(rows, name))
+                name, rows = next(found, ("", ""))
+            else:  # of unlabelled text that nobody parsed
+                yield sentence.sentence_id, None
+
+    if match == "features":
+        if not has_dependencies(corpus):
+            raise InputError(
+                "no dependency trees in this corpus, which --match features needs", path=corpus,
+                remedy="choose --match head, or begin with `conjoin ingest conllu`",
+            )  # fmt: skip
+        inputs = {**inputs, "dependencies": sha256_of(corpus / DEPENDENCIES_FILE)}
     return open_pool(
         PoolPlan(
             corpus, trees, inputs,
             tokens=partial(fill_tokens, tokenizer),
             tokenizer=digest_of(tokenizer.backend_tokenizer.to_str()),
             vocabulary=len(tokenizer),
-            tags=tags if heads else None,
+            match=match,
+            tags=marks if match == "features" else tags,
             coordinators=coordinators,
             known=frozenset(coordinators_of(corpus)),
             gaps=gaps,

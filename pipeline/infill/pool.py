@@ -27,6 +27,7 @@ from pipeline.infill.pool_building import (
     GAP_ARRAYS,
     TEXTS,
     TOKENS,
+    Match,
     PoolPlan,
     build_pool,
     category_of,
@@ -86,7 +87,7 @@ class Pool:
         self.digest: str = card["digest"]
         self.left_out: dict[str, int] = card["left_out"]
         self._licenses: list[str] = card["licenses"]
-        self._heads: bool = card["facts"]["heads"]
+        self._match: Match = card["facts"]["match"]
         # Of each category the lengths that it has, and where in the pool each begins and the last ends.
         self._places: dict[str, tuple[list[int], list[int]]] = {
             name: (each["lengths"], each["places"]) for name, each in card["categories"].items()
@@ -135,13 +136,14 @@ class Pool:
         return None
 
     def _category(self, reference: Reference) -> str:
-        if not self._heads:
-            return category_of(reference.label, None, reference.staying)
+        if self._match == "label":
+            return category_of(reference.label, self._match, (), reference.staying)
         row = self._row(reference.sentence_id)
         tags = "" if row is None else self._text("tags", row)
         span = slice(reference.span.start, reference.span.end)
         own = tags.split("\n")[span]
-        return category_of(reference.label, own, reference.staying) if tags else ""
+        category = category_of(reference.label, self._match, own, reference.staying)
+        return category if tags else ""
 
     def _row(self, sentence_id: str) -> int | None:
         keys, key = self._of["key"], key_of_id(sentence_id)

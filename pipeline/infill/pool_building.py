@@ -13,7 +13,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,7 @@ from pipeline.core.console import Meter
 from pipeline.core.errors import InputError
 from pipeline.core.files import digest_of, sha256_of, write_json
 from pipeline.core.types import COORDINATORS, SourceSentence, Span, holds_coordinator
+from pipeline.text.agreement import agreement
 from pipeline.text.constituents import capital_of_place, constituent_spans
 from pipeline.text.gapping import CLAUSE, GappableClause, clauses_in
 from pipeline.text.heads import head_tag
@@ -34,8 +35,9 @@ CAPITAL = "constituents not in the pool: a capital that only begins their senten
 NO_TOKENS = "constituents not in the pool: no tokens, or a special token of the model"
 NO_TREE = "sentences not in the pool: no tree of their words"
 NO_TAGS = "constituents not in the pool: no part of speech of their head"
+NO_FEATURES = "constituents not in the pool: no dependency tree of their sentence"
 
-FORMAT = 3
+FORMAT = 4
 """Counts up when a pool is made or written in another way, so that older ones are not read."""
 
 ARRAYS = {
@@ -61,6 +63,11 @@ FILES = (*ARRAYS, *TEXTS, TOKENS)
 _PIECE = 4096  # constituents tokenized together
 
 
+Match = Literal["label", "head", "features"]
+"""What a reference and its donors have in common: the label; also the head's part of speech; in a corpus of
+dependency trees, also the features that conjuncts agree in."""
+
+
 class Trees(Protocol):
     """Sentences with their trees, as ``core.corpus_folder.TreeRows`` and ``plan.GoldRows`` have them."""
 
@@ -82,8 +89,9 @@ class PoolPlan:
         tokens: makes the tokens of texts as fills; none for a text that cannot be a fill.
         tokenizer: identifies what makes the tokens.
         vocabulary: tokens that there are.
-        tags: reads each sentence of the corpus, in its order, with its tags if it has any, for trees
-            without; None: heads do not matter.
+        match: what a reference and its donors have in common.
+        tags: reads each sentence of the corpus, in its order, with what its words have of that: tags, which
+            are asked for where a tree has none, or marks of agreement; None where the label is all.
         coordinators: whether constituents that hold a coordinator are taken, too.
         known: the coordinators of the corpus.
         gaps: whether they are clauses without their verb, and nothing else.
@@ -95,6 +103,7 @@ class PoolPlan:
     tokens: Callable[[Sequence[str]], list[list[int]]]
     tokenizer: str
     vocabulary: int
+    match: Match = "label"
     tags: Callable[[], Iterator[tuple[str, Sequence[str] | None]]] | None = None
     coordinators: bool = False
     known: AbstractSet[str] = COORDINATORS
@@ -103,9 +112,9 @@ class PoolPlan:
     @property
     def kind(self) -> list[Any]:
         """What tells it from other pools that a run on the same corpus may need."""
-        heads = self.tags is not None
-        place = str(self.corpus.resolve())
+        place, heads = str(self.corpus.resolve()), self.match == "head"
         own = [place, sorted(self.inputs), self.tokenizer, heads, self.coordinators]
+        own += [self.match] if self.match == "features" else []
         return [*own, "gaps"] if self.gaps else own
 
     @property
@@ -115,23 +124,27 @@ class PoolPlan:
             "format": FORMAT,
             "inputs": dict(self.inputs),
             "tokenizer": self.tokenizer,
-            "heads": self.tags is not None,
+            "match": self.match,
             "coordinators": self.coordinators,
             **({"gaps": True} if self.gaps else {}),
         }
 
 
 def category_of(
-    label: str, tags: Sequence[str] | None, staying: Sequence[str] | None = None
+    label: str, match: Match, tags: Sequence[str], staying: Sequence[str] | None = None
 ) -> str:
-    """What a reference and its donors have in common: the label, and where heads matter, the head's tag.
+    """What a reference and its donors have in common: the label, and what ``match`` asks of the head.
 
     Args:
         label: of the constituent.
-        tags: of its words; None: heads do not matter.
+        match: what they have in common.
+        tags: of its words, or their marks of agreement; where the label is all, any.
         staying: labels of what a clause without its verb keeps; None: it keeps the verb.
     """
-    return " ".join([label, *([head_tag(label, tags)] if tags else ()), *(staying or ())])
+    head = []
+    if match != "label":
+        head = [head_tag(label, tags) if match == "head" else agreement(tags)]
+    return " ".join([label, *head, *(staying or ())])
 
 
 def key_of_id(sentence_id: str) -> int:
@@ -143,7 +156,7 @@ def build_pool(plan: PoolPlan, folder: Path) -> None:
     """Write the pool of a plan into an empty folder.
 
     Raises:
-        InputError: no tree has a constituent to offer; heads matter, and no sentence has tags.
+        InputError: no tree has a constituent to offer; heads matter, and no sentence says what they are.
     """
     with _Writer(plan, folder) as writer:
         with Meter("pool of constituents", len(plan.trees)) as meter:
@@ -178,12 +191,11 @@ class _Writer(ExitStack):
         """Take a sentence and, if it has a tree of its words, its constituents."""
         row = len(self._keys)
         tree = fitting_tree(bracketing, source.words)
-        heads = self._plan.tags is not None
-        tags: Sequence[str] = ()
-        if tree is not None and heads:
+        match, tags = self._plan.match, list[str]()
+        if tree is not None and match != "label":
             tags = [tag for _, tag in tree.pos()]
-            if set(tags) == {"XX"}:  # a parser trained here writes no tags
-                tags = self._tags_of(source.sentence_id)
+            if match == "features" or set(tags) == {"XX"}:  # a parser trained here writes no tags
+                tags = list(self._tags_of(source.sentence_id))
         for name, text in ("words", source.words), ("tags", tags), ("ids", [source.sentence_id]):
             end = self._files[name].write("\n".join(text).encode())
             self._ends[name].append(self._ends[name][-1] + end)
@@ -203,11 +215,12 @@ class _Writer(ExitStack):
                     continue
                 gap, staying = gaps[span].verbs, gaps[span].staying
                 words = (*source.words[span.start : gap.start], *source.words[gap.end : span.end])
-            if reason := self._against(words, capital and not span.start, heads and not tags):
+            if reason := self._against(
+                words, capital and not span.start, match != "label" and not tags
+            ):
                 self._left_out[reason] += 1
                 continue
-            own_tags = tags[span.start : span.end] if heads else None
-            category = category_of(label, own_tags, staying)
+            category = category_of(label, match, tags[span.start : span.end], staying)
             self._waiting.append((row, span, gap, category, join_words(words).text))
         if len(self._waiting) >= _PIECE:
             self._measure()
@@ -218,7 +231,9 @@ class _Writer(ExitStack):
             return COORDINATED
         if capital:
             return CAPITAL
-        return NO_TAGS if untagged else None
+        if not untagged:
+            return None
+        return NO_FEATURES if self._plan.match == "features" else NO_TAGS
 
     def _gaps(self, tree: Tree) -> dict[Span, GappableClause]:
         """The clauses that can do without their verb; of the others the reason is counted."""
@@ -295,11 +310,12 @@ class _Writer(ExitStack):
 
     def _nothing(self) -> InputError:
         corpus = self._plan.corpus
-        if self._left_out[NO_TAGS]:
-            return InputError(
-                "no sentence has parts of speech, which --match head needs",
-                path=corpus, remedy="choose --match label",
-            )  # fmt: skip
+        for reason, what in (NO_TAGS, "parts of speech"), (NO_FEATURES, "a dependency tree"):
+            if self._left_out[reason]:
+                return InputError(
+                    f"no sentence has {what}, which --match {self._plan.match} needs",
+                    path=corpus, remedy="choose --match label",
+                )  # fmt: skip
         if self._plan.gaps:
             return InputError(
                 "no clause inside a sentence whose verb could be left out", path=corpus,

@@ -215,7 +215,8 @@ def read_generation(corpus: Path, folder: str) -> Generation:
         apart = not settings.get("sync")
         named, group = [generator_name(model), "not synchronized" if apart else "synchronized"], 0
         if (fills := settings.get("fills", "free")) != "free":
-            rest += ["same head"] if settings.get("match") == "head" else []
+            matched = {"head": ["same head"], "features": ["same head and features"]}
+            rest += matched.get(settings.get("match", "label"), [])
             rest += [f"ranked by {ranking}"] if (ranking := settings.get("ranking")) else []
             pool = settings.get("pool", 1)
             named[0] = f"{fills}, best of {pool} by {named[0]}"

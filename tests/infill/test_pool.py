@@ -298,7 +298,7 @@ def test_heads_agree_where_they_matter(
         for s in every:
             yield s.sentence_id, s.tags
 
-    pool = built(plan(tmp_path / "heads", tags=tags), tmp_path / "pool")
+    pool = built(plan(tmp_path / "heads", match="head", tags=tags), tmp_path / "pool")
     of = {s.sentence_id: s for s in every}
 
     def verb(sentence_id: str, start: int, end: int) -> str:
@@ -329,10 +329,10 @@ def test_heads_without_any_tags_are_refused(
     with pytest.raises(
         InputError, match="no sentence has parts of speech, which --match head needs"
     ) as caught:
-        built(plan(tmp_path / "heads", tags=nothing), tmp_path / "none")
+        built(plan(tmp_path / "heads", match="head", tags=nothing), tmp_path / "none")
     assert "choose --match label" in str(caught.value)
     some = partial(iter, [(s.sentence_id, s.tags if n % 2 else None) for n, s in enumerate(every)])
-    pool = built(plan(tmp_path / "heads", tags=some), tmp_path / "some")
+    pool = built(plan(tmp_path / "heads", match="head", tags=some), tmp_path / "some")
     lacking = sum(map(len, by_hand(every[::2]).values()))
     blank = sum("blank" in s.words for s in every[::2])
     assert pool.left_out[NO_TAGS] == lacking + blank

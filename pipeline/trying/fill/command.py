@@ -73,9 +73,9 @@ def _check(settings: FillSettings, *, attested: bool) -> None:
             "attested fills are constituents of the span's label, which is not given",
             remedy="add --label, e.g. --label NP",
         )
-    if attested and settings.match == "head":
+    if attested and settings.match != "label":
         raise SettingsError(
-            "a sentence given here has no parts of speech, which --match head needs",
+            f"a sentence given here has no parts of speech, which --match {settings.match} needs",
             remedy="leave it at --match label",
         )
 
