@@ -15,7 +15,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from benchmarks.outcomes import FOLDER
-from benchmarks.pretrained_encoder.pretrained_study import PARSERS, Chain
+from benchmarks.pretrained_encoder.pretrained_study import PARSERS, RATE, Chain
 from benchmarks.units import Unit, evaluate, print_or_run
 
 COSTS = FOLDER / "conjuncts_costs.jsonl"
@@ -52,7 +52,7 @@ def main(given: argparse.Namespace) -> None:
     chains = (
         ConjunctsChain(
             given.corpus, given.labelled, seed, given.encoder, given.updates,
-            masked_lm=given.masked_lm,
+            masked_lm=given.masked_lm, rate=given.rate,
         )
         for seed in given.seeds
     )  # fmt: skip
@@ -69,6 +69,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--labelled", default="250")
     parser.add_argument("--seeds", type=int, nargs="+", required=True)
     parser.add_argument("--updates", type=int, default=1200)
+    parser.add_argument("--rate", default=RATE, help="of learning; a small encoder wants more")
     parser.add_argument(
         "--only", nargs="*", default=[], help="units, as 'train believed', and what they need"
     )

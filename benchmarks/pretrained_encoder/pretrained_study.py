@@ -40,11 +40,11 @@ UNPARSED = ("--limit", "1")
 RETRAINED = "again"
 """The parser that learned from L's trees and, as the first reads them, sentences whose rows all passed."""
 
+RATE = "1e-4"
 TRAINING = (
-    "--learning-rate", "1e-4", "--warm-steps", "0", "--select", "last", "--eval-every", "200",
-    "--patience", "100000",
+    "--warm-steps", "0", "--select", "last", "--eval-every", "200", "--patience", "100000",
 )  # fmt: skip
-"""Of every predictor; chosen by seeds 100 to 102 on dev sentences (README.md here)."""
+"""Of every predictor; the rate is chosen by seeds 100 to 102 on dev sentences (README.md here)."""
 
 PARSING = (
     "--parser-hidden", "128", "--parser-lm-rate", "5e-5",
@@ -86,6 +86,7 @@ class Chain:
             taken, so what its head says is in no row but in ``score``.
         level: of ``PARSERS``.
         other: level 1: the folder of the other corpus, where its parser is trained.
+        rate: of learning, of every predictor.
     """
 
     corpus: Path
@@ -97,6 +98,7 @@ class Chain:
     masked_lm: Path | None = None
     level: int = 2
     other: Path | None = None
+    rate: str = RATE
 
     @property
     def at(self) -> str:
@@ -133,7 +135,8 @@ class Chain:
         twice = variant in {"small-batches", "long"}
         steps = ("--steps", str(2 * self.updates if twice else self.updates))
         command = ["train", str(self.corpus), "--system", system, "--mode", mode, *self.draw]
-        command += ["--encoder", str(self.encoder), *steps, *TRAINING, "--resume"]
+        learning = (*steps, "--learning-rate", self.rate, *TRAINING, "--resume")
+        command += ["--encoder", str(self.encoder), *learning]
         if self.level == 3:
             command += ["--gold-of", f"parsers/{PARSERS[3]}/{{labelled}}/seed-{{seed}}"]
             needs = ("preparse", *needs)
