@@ -139,11 +139,10 @@ class Pool:
         if self._match == "label":
             return category_of(reference.label, self._match, (), reference.staying)
         row = self._row(reference.sentence_id)
-        tags = "" if row is None else self._text("tags", row)
-        span = slice(reference.span.start, reference.span.end)
-        own = tags.split("\n")[span]
-        category = category_of(reference.label, self._match, own, reference.staying)
-        return category if tags else ""
+        if row is None or not (tags := self._text("tags", row)):
+            return ""
+        own = tags.split("\n")[reference.span.start : reference.span.end]
+        return category_of(reference.label, self._match, own, reference.staying)
 
     def _row(self, sentence_id: str) -> int | None:
         keys, key = self._of["key"], key_of_id(sentence_id)

@@ -7,13 +7,16 @@ import pytest
 from transformers import AutoTokenizer
 from treebank import conllu, tree
 
-from pipeline.core.corpus_folder import TreeRows
+from pipeline.core.corpus_folder import DEPENDENCIES_FILE, TreeRows, find_trees, trees_folder
 from pipeline.core.errors import InputError
-from pipeline.core.schema import read_candidates
+from pipeline.core.parquet import read_rows, write_rows
+from pipeline.core.schema import DEPENDENCIES, read_candidates
+from pipeline.core.types import Reference, Span
 from pipeline.corpus.dependency_rows import every_tree
 from pipeline.generate.settings import GenerateSettings
 from pipeline.generate.stage import run
-from pipeline.infill.attested_fills import pool_of
+from pipeline.infill.attested_fills import parsed_inputs, pool_of
+from pipeline.infill.pool_building import NO_FEATURES
 from pipeline.ingest import stage as ingest
 from pipeline.ingest.settings import IngestSettings
 from pipeline.preparse import stage as preparse
@@ -99,3 +102,24 @@ def test_without_dependency_trees_it_is_refused(tmp_path: Path, tiny_bert: Path)
         InputError, match=r"no dependency trees .* --match features .* ingest conllu"
     ):
         pool_of(tmp_path, TreeRows((), ()), {}, tokenizer, match="features")
+
+
+def test_a_sentence_without_a_tree_offers_nothing_and_gets_nothing(
+    corpus: Path, tmp_path: Path, tiny_bert: Path
+) -> None:
+    """Its constituents are counted; a reference there finds no donor."""
+    half = shutil.copytree(corpus, tmp_path / "de")
+    kept = [
+        row
+        for row in read_rows(half / DEPENDENCIES_FILE, DEPENDENCIES)
+        if "s1" in row["sentence_id"]
+    ]
+    write_rows(half / DEPENDENCIES_FILE, DEPENDENCIES, kept)
+    trees = find_trees(trees_folder(half), half / "sentences.parquet")
+    tokenizer = AutoTokenizer.from_pretrained(tiny_bert)
+    pool = pool_of(half, trees, parsed_inputs(half), tokenizer, match="features")
+    assert pool.left_out[NO_FEATURES] > 0
+    for (source, _), found in zip(trees.read(range(2)), (False, True), strict=True):
+        place = Span(4, 6)
+        reference = Reference(source.sentence_id, source.words, place, "NP", "CC0-1.0")
+        assert (pool.draw(reference, lambda lengths: [range(99)], 3, 0) is not None) is found
