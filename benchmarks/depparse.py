@@ -1,4 +1,5 @@
-"""Stanza's dependency parser as studies train it here, and the files that they make once."""
+"""Dependency parsers of stanza and UDPipe as studies train them here, and the files that they make once."""
+# ruff: noqa: PLC0415 - UDPipe is not installed with conjoin
 
 import resource
 import subprocess
@@ -7,6 +8,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from stanza.models import parser as depparse
 
@@ -74,6 +76,66 @@ class Depparse:
                 "--save_name", self._path.name,
             ])  # fmt: skip
             return read(answered)
+
+
+class UdPipe:
+    """UDPipe 1's parser of some trees (``pip install ufal.udpipe``), which reads words and UPOS.
+
+    Args:
+        path: its file.
+        trees: what it learns from, in CoNLL-U.
+        iterations: over them.
+    """
+
+    def __init__(self, path: Path, trees: Path, iterations: int) -> None:
+        self._path, self._trees, self._iterations = path, trees, iterations
+
+    def train(self) -> None:
+        """Make its file, unless it is there; the same trees make the same parser."""
+        from ufal.udpipe import ProcessingError, Sentences, Trainer
+
+        def make(out: Path) -> None:
+            settings = f"iterations={self._iterations};structured_interval=0;use_gold_tags=1;run=1"
+            fault, none = ProcessingError(), Trainer.NONE
+            model = Trainer.train(
+                "morphodita_parsito", self._sentences(self._trees.read_text()), Sentences(), none, none,
+                settings, fault,
+            )  # fmt: skip
+            if fault.occurred():
+                raise SystemExit(fault.message)
+            out.write_bytes(model)
+
+        once(self._path, make)
+
+    def parse(self, sentences: Sequence[DependencyTree]) -> list[DependencyTree]:
+        """Trees of sentences of which words and tags are known."""
+        from ufal.udpipe import Model, OutputFormat, ProcessingError
+
+        self.train()
+        model, fault = Model.load(str(self._path)), ProcessingError()
+        writer = OutputFormat.newOutputFormat("conllu")
+        with tempfile.TemporaryDirectory() as place:
+            asked, answered = Path(place, "asked.conllu"), Path(place, "answered.conllu")
+            write_plain(map(untied, sentences), asked)
+            with answered.open("w", encoding="utf-8") as file:
+                for each in self._sentences(asked.read_text()):
+                    model.parse(each, Model.DEFAULT, fault)
+                    file.write(writer.writeSentence(each))
+            if fault.occurred():
+                raise SystemExit(fault.message)
+            return read(answered)
+
+    def _sentences(self, text: str) -> Any:
+        """Sentences as UDPipe has them."""
+        from ufal.udpipe import InputFormat, ProcessingError, Sentence, Sentences
+
+        found, reader, fault = Sentences(), InputFormat.newConlluInputFormat(), ProcessingError()
+        reader.setText(text)
+        while reader.nextSentence(each := Sentence(), fault):
+            found.push_back(each)
+        if fault.occurred():
+            raise SystemExit(fault.message)
+        return found
 
 
 def tagged(words: Sequence[str], tags: Sequence[str]) -> DependencyTree:

@@ -16,7 +16,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks.road import Road
 from benchmarks.sharing.sharing import measured
 
-SIZES = {"free": (200, 1200), "harvest": (128, 1152), "train": (10, 90)}
+SIZES = {"free": (256, 1280), "harvest": (128, 1152), "train": (10, 90)}
+UNITS = ("--unit", 64)
+"""Small, so that two processes have as much to do as each other."""
+
 WAYS = {"one thread": (1, 1), "two threads": (2, 1), "two processes": (1, 2)}
 
 
@@ -24,6 +27,7 @@ def seconds(road: Road, command: Sequence[object], threads: int, processes: int)
     """By the clock, of a command of conjoin."""
     road.clear()
     cores = ("--threads", threads, "--processes", processes)
+    cores += UNITS if "train" not in command else ()
     with tempfile.NamedTemporaryFile() as log:
         line = [sys.executable, "-m", "pipeline", *map(str, (*command, *cores))]
         return measured(line, Path(log.name))[0]

@@ -1,7 +1,7 @@
 """Do coordinations that conjoin makes help a dependency parser that has learned from few trees?
 
-The parser is stanza's ``depparse``, small, trained here from nothing. L is drawn from a treebank's training
-part, U is the rest of it without its annotation. What a row learns from, beside L:
+The parser is stanza's ``depparse``, small, or UDPipe's, trained here from nothing. L is drawn from a
+treebank's training part, U is the rest of it without its annotation. What a row learns from, beside L:
 
 - ``alone``: nothing;
 - ``own``: candidates whose sources and fills are L's;
@@ -26,6 +26,7 @@ import torch
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from benchmarks.depparse import (
     Depparse,
+    UdPipe,
     conjoin,
     once,
     read,
@@ -68,6 +69,7 @@ class Study:
     def __init__(self, options: argparse.Namespace) -> None:
         self._options = options
         name = f"{options.treebank.name}-{options.size}" + "-tags" * options.tags
+        name += "-udpipe" * (options.parser == "udpipe")
         self._work: Path = options.work / name
         train, dev, test = (
             sorted(options.treebank.glob(f"*-ud-{part}.conllu*"))[0]
@@ -86,7 +88,7 @@ class Study:
             def measure(
                 out: Path, row: str = row, learned: Path = learned, updates: int = updates
             ) -> None:
-                found = self._parser(row, seed).parse(self._measured_on)
+                found = self._parser(row, seed).parse(self._asked(seed))
                 counts = [counted(*pair) for pair in zip(self._measured_on, found, strict=True)]
                 others = 0 if row == ALONE else len(read(self._others(row, seed)))
                 words = sum(len(tree.words) for tree in read(learned))
@@ -95,10 +97,18 @@ class Study:
 
             once(learned.parent / f"{self._options.split}-{updates}.json", measure)
 
-    def _parser(self, row: str, seed: int) -> Depparse:
+    def _asked(self, seed: int) -> Sequence[DependencyTree]:
+        """What is measured on; for UDPipe, which reads tags, with those that a tagger of L finds."""
+        if self._options.parser == "stanza":
+            return self._measured_on
+        return self._with_tags(self._measured_on, seed)
+
+    def _parser(self, row: str, seed: int) -> Depparse | UdPipe:
         learned = self._learned(row, seed)
         updates = self._options.alone if row == ALONE else self._options.updates
         path = learned.parent / f"parser-{updates}.pt"
+        if self._options.parser == "udpipe":
+            return UdPipe(path, learned, updates)
         return Depparse(path, learned, seed, updates, self._language, tags=self._options.tags)
 
     def _learned(self, row: str, seed: int) -> Path:
@@ -139,17 +149,17 @@ class Study:
         """U as the parser of L reads it, with the tags that a tagger of L finds."""
         path = self._place(seed) / "parsed.conllu"
         once(path, lambda out: write_trees(
-            self._parser(ALONE, seed).parse(self._untagged(seed)), out))  # fmt: skip
+            self._parser(ALONE, seed).parse(self._with_tags(self._draw(seed)[1], seed)), out))  # fmt: skip
         return path
 
-    def _untagged(self, seed: int) -> list[DependencyTree]:
-        """U's words, with the tags that a tagger of L finds: its own are annotation, too."""
-        own, others = self._draw(seed)
+    def _with_tags(self, trees: Sequence[DependencyTree], seed: int) -> list[DependencyTree]:
+        """Words with the tags that a tagger of L finds: a treebank's own are annotation, too."""
+        own = self._draw(seed)[0]
         path = self._place(seed) / "tagger.json"
         once(path, lambda out: train_tagger(
             out, (([w.form for w in t.words], [w.upos for w in t.words]) for t in own), seed))  # fmt: skip
         tagger = Tagger(path)
-        words = ([word.form for word in tree.words] for tree in others)
+        words = ([word.form for word in tree.words] for tree in trees)
         return [tagged(each, tagger.tag(each)) for each in words]
 
     def _exported(self, row: str, seed: int) -> Path:
@@ -218,13 +228,16 @@ def _options(line: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--work", type=Path, default=Path("data/coordinated-study"))
     parser.add_argument("--most", type=int, default=4000, help="sentences of U")
     parser.add_argument("--references", type=int, default=4, help="of a source sentence, at most")
-    parser.add_argument("--match", choices=("label", "head"), default="label", help="of fills")
+    parser.add_argument(
+        "--match", choices=("label", "head", "features"), default="label", help="of fills"
+    )
     parser.add_argument(
         "--times", type=float, default=2.0, help="other sentences, times those of L"
     )
     parser.add_argument("--copies", type=int, default=2, help="of L beside them")
-    parser.add_argument("--updates", type=int, default=400)
-    parser.add_argument("--alone", type=int, default=400, help="updates of L alone")
+    parser.add_argument("--parser", choices=("stanza", "udpipe"), default="stanza")
+    parser.add_argument("--updates", type=int, default=400, help="of stanza's; UDPipe's iterations")
+    parser.add_argument("--alone", type=int, default=400, help="the same of L alone")
     parser.add_argument("--tags", action="store_true", help="the parser reads UPOS")
     parser.add_argument("--split", choices=("dev", "test"), default="test", help="dev: for choices")
     return parser.parse_args(line)
