@@ -78,6 +78,12 @@ class LinkingWords:
 
     _seen: dict[tuple[str, str], Counter[tuple[str, ...]]] = field(default_factory=dict)
     relations: set[str] = field(default_factory=set)
+    _behind: Counter[bool] = field(default_factory=Counter)
+
+    @property
+    def hang_on_first(self) -> bool:
+        """Whether most coordinators hang on a conjunct before them, as in UD's first version."""
+        return self._behind[True] > self._behind[False]
 
     def learn(self, rows: str) -> None:
         """Take in the lines of a sentence."""
@@ -89,6 +95,8 @@ class LinkingWords:
             ):
                 known = self._seen.setdefault((columns[7], columns[1].lower()), Counter())
                 known[tuple(columns[2:6])] += 1
+            if columns[7] == "cc":
+                self._behind[int(columns[6]) < int(columns[0])] += 1
 
     def word(self, form: str, relation: str) -> TreebankWord:
         """A word of no number and head yet; one that the treebank lacks has its lemma and UPOS alone."""
@@ -415,9 +423,10 @@ class _Splice:
                     relation = "cc:preconj"
                 else:
                     raise NoTree(STRANGE_WORDS)
-                deps = f"{head}:{relation}" if enhanced else ABSENT
+                above = self.heads[0] if relation == "cc" and words.hang_on_first else head
+                deps = f"{above}:{relation}" if enhanced else ABSENT
                 word = words.word(form, relation)
-                made.append(replace(word, number=place + 1, head=head, deps=deps))
+                made.append(replace(word, number=place + 1, head=above, deps=deps))
             at = span.end
         return made
 

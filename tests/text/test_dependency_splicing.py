@@ -58,6 +58,7 @@ def put(
     *fills: tuple[DependencyTree, int, int],
     structure: Structure | None = None,
     label: str = "NP",
+    linking: LinkingWords = LINKING,
 ) -> tuple[DependencyTree, Coordination]:
     """The tree of what ``generate`` would make of spans, and its coordination; ends are word indices."""
     tree_, start, end = source
@@ -66,7 +67,7 @@ def put(
     words = (*tree_.forms[:start], *laid.words, *tree_.forms[end:])
     made = Coordination(laid.coordinator, words[laid.coordinator], label, laid.conjuncts)
     grafts = [Graft(each, Span(a, b)) for each, a, b in fills]
-    found = spliced_dependencies(Graft(tree_, Span(start, end)), grafts, words, made, LINKING)
+    found = spliced_dependencies(Graft(tree_, Span(start, end)), grafts, words, made, linking)
     require_read_back(found, words, made)
     return found, made
 
@@ -89,6 +90,23 @@ def test_a_fill_hangs_on_the_reference_and_the_coordinator_on_the_fill() -> None
         "2:det", "3:nsubj", "0:root", "3:obj", "7:cc", "7:amod", "3:obj|4:conj:and", "9:case",
         "3:obl:in", "3:punct",
     ]  # fmt: skip
+
+
+def test_a_coordinator_hangs_where_the_treebanks_do() -> None:
+    """Where most stand behind their head it is the first conjunct, for two and for more; commas stay."""
+    behind, ahead = "2\tand\tand\tCCONJ\t_\t_\t1\tcc\t_\t_", "1\tor\tor\tCCONJ\t_\t_\t2\tcc\t_\t_"
+    older = learned_linking([behind, ahead, behind])
+    found, _ = put((CATS, 3, 4), (BIRDS, 2, 4), linking=older)
+    assert shown(found)[3:7] == ["dogs 3 obj", "and 4 cc", "small 7 amod", "birds 4 conj"]
+    assert found.word(5).deps == "4:cc"
+    three = Structure("and", conjuncts=3, comma=True)
+    found, _ = put((CATS, 3, 4), (BIRDS, 2, 4), (FROGS, 0, 2), structure=three, linking=older)
+    assert shown(found)[3:11] == [
+        "dogs 3 obj", ", 7 punct", "small 7 amod", "birds 4 conj", ", 11 punct", "and 4 cc",
+        "Big 11 amod", "frogs 4 conj",
+    ]  # fmt: skip
+    as_many, _ = put((CATS, 3, 4), (BIRDS, 2, 4), linking=learned_linking([behind, ahead]))
+    assert as_many.word(5).head == 7
 
 
 def test_of_several_fills_each_has_its_comma() -> None:
