@@ -79,7 +79,7 @@ class Road:
         Of few updates, for the time does not depend on the weights; but the likeliest word of a head that has
         learned nothing is always the same, which `generate` refuses, so fills are drawn.
         """
-        if (self.work / "ready").exists():
+        if (self.corpus / "models/t5").exists() and (self.work / "ready").exists():
             return
         shutil.rmtree(self.work, ignore_errors=True)
         corpus = self.corpus
@@ -166,12 +166,12 @@ class Road:
             *self._generate("attested", 16, n), *out), 2)  # fmt: skip
         yield "t5", Step("generate, T5-small's shape writes: pairs", (40, 240), lambda n: (
             *self._generate("free", 0, n, "t5"), *out))  # fmt: skip
-        yield "t5-ranked", Step("generate, it ranks, M = 16: pairs", (20, 100), lambda n: (
+        yield "t5-ranked", Step("generate, T5 ranks, M = 16: pairs", (20, 100), lambda n: (
             *self._generate("attested", 16, n, "t5"), *out))  # fmt: skip
         if self.given.smollm2:
             yield "causal", Step("generate, SmolLM2 writes: pairs", (4, 16), lambda n: (
                 *self._generate("free", 0, n, "causal"), *out))  # fmt: skip
-            yield "causal-ranked", Step("generate, it ranks, M = 16: pairs", (2, 8), lambda n: (
+            yield "causal-ranked", Step("generate, SmolLM2 ranks, M = 16: pairs", (2, 8), lambda n: (
                 *self._generate("attested", 16, n, "causal"), *out))  # fmt: skip
         yield "train", Step("train: updates of 16 sentences", (10, 50), lambda n: (
             "train", corpus, *self._training(n), *out), 48)  # fmt: skip

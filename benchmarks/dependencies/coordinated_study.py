@@ -69,7 +69,9 @@ class Study:
     def __init__(self, options: argparse.Namespace) -> None:
         self._options = options
         name = f"{options.treebank.name}-{options.size}" + "-tags" * options.tags
-        name += "-udpipe" * (options.parser == "udpipe")
+        name += "-udpipe" * (options.parser == "udpipe") + "-features" * (
+            options.match == "features"
+        )
         self._work: Path = options.work / name
         train, dev, test = (
             sorted(options.treebank.glob(f"*-ud-{part}.conllu*"))[0]
@@ -236,11 +238,14 @@ def _options(line: Sequence[str] | None = None) -> argparse.Namespace:
     )
     parser.add_argument("--copies", type=int, default=2, help="of L beside them")
     parser.add_argument("--parser", choices=("stanza", "udpipe"), default="stanza")
-    parser.add_argument("--updates", type=int, default=400, help="of stanza's; UDPipe's iterations")
-    parser.add_argument("--alone", type=int, default=400, help="the same of L alone")
+    parser.add_argument("--updates", type=int, help="of stanza's (400); UDPipe's iterations (10)")
+    parser.add_argument("--alone", type=int, help="the same of L alone")
     parser.add_argument("--tags", action="store_true", help="the parser reads UPOS")
     parser.add_argument("--split", choices=("dev", "test"), default="test", help="dev: for choices")
-    return parser.parse_args(line)
+    found = parser.parse_args(line)
+    usual = 400 if found.parser == "stanza" else 10
+    found.updates, found.alone = found.updates or usual, found.alone or usual
+    return found
 
 
 if __name__ == "__main__":

@@ -448,8 +448,8 @@ class DecodingSettings(ConjunctSettings):
     )
     match: Literal["label", "head", "features"] = Field(
         "label",
-        description="attested: they have the reference's label; also its head's Penn tag; or, in a corpus of "
-        "dependency trees, its part of speech and the features that conjuncts agree in.",
+        description="attested: they have the reference's label; head: also its head's tag, by Penn tags; "
+        "features: by dependency trees, its head's UPOS and features of agreement.",
     )
     ranking: str | None = Field(
         None,

@@ -19,7 +19,7 @@ class AttestedInfilling(Infilling):
     """A language model chooses the second conjunct among constituents of other sentences.
 
     Raises:
-        InputError: as ``Infilling``; or no tree has a constituent to offer.
+        InputError: as ``Infilling``; or no tree has a constituent to offer; or none says what ``match`` asks.
         SettingsError: as ``Infilling``; or random spans, which have no label.
         ModelError: as ``Infilling``.
     """

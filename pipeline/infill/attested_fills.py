@@ -103,7 +103,7 @@ def pool_of(
             tokenizer=digest_of(tokenizer.backend_tokenizer.to_str()),
             vocabulary=len(tokenizer),
             match=match,
-            tags=marks if match == "features" else tags,
+            tags={"label": None, "head": tags, "features": marks}[match],
             coordinators=coordinators,
             known=frozenset(coordinators_of(corpus)),
             gaps=gaps,

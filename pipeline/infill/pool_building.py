@@ -35,7 +35,10 @@ CAPITAL = "constituents not in the pool: a capital that only begins their senten
 NO_TOKENS = "constituents not in the pool: no tokens, or a special token of the model"
 NO_TREE = "sentences not in the pool: no tree of their words"
 NO_TAGS = "constituents not in the pool: no part of speech of their head"
-NO_FEATURES = "constituents not in the pool: no dependency tree of their sentence"
+NO_DEPENDENCIES = "constituents not in the pool: no dependency tree of their sentence"
+NO_FEATURES = (
+    "sentences in the pool without features: of theirs the part of speech alone is matched"
+)
 
 FORMAT = 4
 """Counts up when a pool is made or written in another way, so that older ones are not read."""
@@ -64,8 +67,8 @@ _PIECE = 4096  # constituents tokenized together
 
 
 Match = Literal["label", "head", "features"]
-"""What a reference and its donors have in common: the label; also the head's part of speech; in a corpus of
-dependency trees, also the features that conjuncts agree in."""
+"""What a reference and its donors have in common: the label; also the tag of its head; or, in a corpus of
+dependency trees, the head's UPOS and the features that conjuncts agree in."""
 
 
 class Trees(Protocol):
@@ -143,7 +146,7 @@ def category_of(
     """
     head = []
     if match != "label":
-        head = [head_tag(label, tags) if match == "head" else agreement(tags)]
+        head = [head_tag(label, tags) if match == "head" else agreement(label, tags)]
     return " ".join([label, *head, *(staying or ())])
 
 
@@ -196,6 +199,8 @@ class _Writer(ExitStack):
             tags = [tag for _, tag in tree.pos()]
             if match == "features" or set(tags) == {"XX"}:  # a parser trained here writes no tags
                 tags = list(self._tags_of(source.sentence_id))
+            if match == "features" and tags and not any("=" in tag for tag in tags):
+                self._left_out[NO_FEATURES] += 1
         for name, text in ("words", source.words), ("tags", tags), ("ids", [source.sentence_id]):
             end = self._files[name].write("\n".join(text).encode())
             self._ends[name].append(self._ends[name][-1] + end)
@@ -233,7 +238,7 @@ class _Writer(ExitStack):
             return CAPITAL
         if not untagged:
             return None
-        return NO_FEATURES if self._plan.match == "features" else NO_TAGS
+        return NO_DEPENDENCIES if self._plan.match == "features" else NO_TAGS
 
     def _gaps(self, tree: Tree) -> dict[Span, GappableClause]:
         """The clauses that can do without their verb; of the others the reason is counted."""
@@ -310,7 +315,7 @@ class _Writer(ExitStack):
 
     def _nothing(self) -> InputError:
         corpus = self._plan.corpus
-        for reason, what in (NO_TAGS, "parts of speech"), (NO_FEATURES, "a dependency tree"):
+        for reason, what in (NO_TAGS, "parts of speech"), (NO_DEPENDENCIES, "a dependency tree"):
             if self._left_out[reason]:
                 return InputError(
                     f"no sentence has {what}, which --match {self._plan.match} needs",

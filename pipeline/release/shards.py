@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from pipeline.core.cards.candidates import Config, ReleasedShard
 from pipeline.core.errors import InputError
-from pipeline.core.parquet import LATER, column_names, opened, regroup, select_like
+from pipeline.core.parquet import LATER, column_names, regroup, select_like
 from pipeline.core.structures import MOST_CONJUNCTS
 from pipeline.core.types import COLUMNS
 from pipeline.corpus import rows
@@ -197,7 +197,10 @@ _WAITING = 1 << 15
 
 def _parts(path: Path) -> Iterator[pa.Table]:
     """The rows of a file in the order of the first byte of their key; all together where there are few."""
-    with opened(path) as file, TemporaryDirectory(prefix="conjoin-") as scratch:
+    with (
+        pq.ParquetFile(path, pre_buffer=False) as file,
+        TemporaryDirectory(prefix="conjoin-") as scratch,
+    ):
         if file.metadata.num_rows <= _TOGETHER:
             yield file.read()
             return

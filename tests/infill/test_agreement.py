@@ -1,5 +1,6 @@
 """Donors whose head has the reference's part of speech and features (`--match features`)."""
 
+import re
 import shutil
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from pipeline.corpus.dependency_rows import every_tree
 from pipeline.generate.settings import GenerateSettings
 from pipeline.generate.stage import run
 from pipeline.infill.attested_fills import parsed_inputs, pool_of
-from pipeline.infill.pool_building import NO_FEATURES
+from pipeline.infill.pool_building import NO_DEPENDENCIES, NO_FEATURES
 from pipeline.ingest import stage as ingest
 from pipeline.ingest.settings import IngestSettings
 from pipeline.preparse import stage as preparse
@@ -63,11 +64,53 @@ def test_a_head_is_the_word_whose_own_head_is_outside() -> None:
     """Found from marks alone as from the tree; a noun's number is nothing to agree in."""
     whole = tree(sentence(0))
     marks = agreement_marks(whole)
-    assert marks[5] == "-3 NOUN Case=Acc"
-    assert marks[2] == "0 VERB Mood=Ind Number=Sing VerbForm=Fin"
-    assert marks[3] == "-1 ADV"
+    assert marks[5] == "-3 obj NOUN Case=Acc"
+    assert marks[2] == "0 root VERB Mood=Ind Number=Sing VerbForm=Fin"
+    assert marks[3] == "-1 advmod ADV"
     for start, end, head in ((0, 2, 1), (4, 6, 5), (6, 9, 8), (0, 13, 2), (2, 13, 2), (3, 4, 3)):
-        assert agreement(marks[start:end]) == marks[head].partition(" ")[2]
+        assert agreement("X", marks[start:end]) == marks[head].split(" ", 2)[2]
+
+
+@pytest.mark.parametrize(
+    ("label", "one", "other", "alike"),
+    [
+        ("VP", "has/Fin:aux seen/Part", "seen/Part", False),
+        ("VP", "has/Fin:aux seen/Part", "can/Fin:aux sing/Inf", True),
+        ("VP", "to/:mark sing/Inf", "can/Fin:aux sing/Inf", False),
+        ("VP", "to/:mark sing/Inf", "sing/Inf", False),
+        ("VP", "to/:mark sing/Inf", "to/:mark go/Inf", True),
+        ("VP", "is/Fin:cop doctor/NOUN", "to/:mark be/Inf:cop doctor/NOUN", False),
+        ("VP", "is/Fin:cop doctor/NOUN", "was/Fin:cop friend/NOUN", True),
+        ("NP", "doctor/NOUN", "is/Fin:cop doctor/NOUN", False),
+    ],
+)
+def test_auxiliaries_copulas_and_marks_make_the_form(
+    label: str, one: str, other: str, alike: bool
+) -> None:
+    """Of a verb phrase the first verb has the form, as ``--match head`` takes it, and *to* is heard."""
+
+    def own(text: str) -> str:
+        words = text.split()
+        rows = []
+        for word in words:
+            form, _, kind = word.partition("/")
+            kind, _, relation = kind.partition(":")
+            upos, feats = ("NOUN", "_") if kind == "NOUN" else ("VERB", f"VerbForm={kind}")
+            head = 0 if word is words[-1] else len(words)
+            rows.append(f"{form} {form} {upos} {head} {relation or 'root'} {feats}")
+        return agreement(label, agreement_marks(tree(conllu("x", *rows))))
+
+    assert (own(one) == own(other)) is alike
+
+
+def test_clauses_have_subjects_of_their_own() -> None:
+    """Their verbs need not agree in person and number, which those of verb phrases must."""
+    plural, singular = (
+        agreement_marks(tree(conllu("x", f"x x VERB 0 root Number={each}|VerbForm=Fin")))
+        for each in ("Plur", "Sing")
+    )
+    assert agreement("S", plural) == agreement("S", singular) == "VERB VerbForm=Fin"
+    assert agreement("VP", plural) != agreement("VP", singular)
 
 
 def test_donors_agree(corpus: Path) -> None:
@@ -86,7 +129,7 @@ def test_donors_agree(corpus: Path) -> None:
                 assert each.donor is not None
                 donor = marks[each.donor.sentence_id][each.donor.start : each.donor.end]
                 own = marks[each.sentence_id][each.reference.start : each.reference.end]
-                found.append((agreement(own), agreement(donor)))
+                found.append((agreement(each.label, own), agreement(each.label, donor)))
         return found
 
     same = cases("features")
@@ -118,8 +161,25 @@ def test_a_sentence_without_a_tree_offers_nothing_and_gets_nothing(
     trees = find_trees(trees_folder(half), half / "sentences.parquet")
     tokenizer = AutoTokenizer.from_pretrained(tiny_bert)
     pool = pool_of(half, trees, parsed_inputs(half), tokenizer, match="features")
-    assert pool.left_out[NO_FEATURES] > 0
+    assert pool.left_out[NO_DEPENDENCIES] > 0
+    assert NO_FEATURES not in pool.left_out
     for (source, _), found in zip(trees.read(range(2)), (False, True), strict=True):
         place = Span(4, 6)
         reference = Reference(source.sentence_id, source.words, place, "NP", "CC0-1.0")
         assert (pool.draw(reference, lambda lengths: [range(99)], 3, 0) is not None) is found
+
+
+def test_sentences_without_features_are_counted(
+    corpus: Path, tmp_path: Path, tiny_bert: Path
+) -> None:
+    """A parser of text may write none; then the part of speech alone is matched."""
+    bare = shutil.copytree(corpus, tmp_path / "de")
+    rows = [
+        {**row, "rows": re.sub(r"(Case|Mood)=[^\t]*", "_", row["rows"])}
+        for row in read_rows(bare / DEPENDENCIES_FILE, DEPENDENCIES)
+    ]
+    write_rows(bare / DEPENDENCIES_FILE, DEPENDENCIES, rows)
+    trees = find_trees(trees_folder(bare), bare / "sentences.parquet")
+    tokenizer = AutoTokenizer.from_pretrained(tiny_bert)
+    pool = pool_of(bare, trees, parsed_inputs(bare), tokenizer, match="features")
+    assert pool.left_out[NO_FEATURES] == len(trees)

@@ -14,7 +14,15 @@ ROOMS = ("infill", "generate", "harvest", "select", "text/coordinations.py")
 
 NO_REASONS = {
     # Counted in a manifest, or said of a whole run; no row has them.
-    "pipeline.infill.pool_building": {"COORDINATED", "CAPITAL", "NO_TOKENS", "NO_TREE", "NO_TAGS"},
+    "pipeline.infill.pool_building": {
+        "COORDINATED",
+        "CAPITAL",
+        "NO_TOKENS",
+        "NO_TREE",
+        "NO_TAGS",
+        "NO_DEPENDENCIES",
+        "NO_FEATURES",
+    },
     "pipeline.generate.infilling": {"CUT", "WITHOUT"},
     "pipeline.generate.proposed": {"ASKED"},
     "pipeline.harvest.natural_text": {"OF_L", "LEARNED_FROM", "UNPARSED", "UNFOUND", "EARLIER"},

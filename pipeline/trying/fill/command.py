@@ -33,7 +33,7 @@ def run(settings: FillSettings) -> None:
             than a model allows or holds its mask or sentinel strings; attested: the corpus has no trees,
             or none with a constituent of the label.
         SettingsError: a decoding that cannot give as many fills; attested without a label, or --match
-            head, for which a bare sentence has no tags; a label for free fills.
+            other than label, for which a bare sentence has no tags or tree; a label for free fills.
         ModelError: a model is missing or cannot fill masks.
     """
     known = coordinators_of(settings.corpus)
@@ -75,7 +75,7 @@ def _check(settings: FillSettings, *, attested: bool) -> None:
         )
     if attested and settings.match != "label":
         raise SettingsError(
-            f"a sentence given here has no parts of speech, which --match {settings.match} needs",
+            f"a sentence given here has no tags and no tree, which --match {settings.match} needs",
             remedy="leave it at --match label",
         )
 
