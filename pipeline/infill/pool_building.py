@@ -40,7 +40,7 @@ NO_FEATURES = (
     "sentences in the pool without features: of theirs the part of speech alone is matched"
 )
 
-FORMAT = 4
+FORMAT = 5
 """Counts up when a pool is made or written in another way, so that older ones are not read."""
 
 ARRAYS = {
