@@ -424,6 +424,10 @@ class ConjunctSettings(Settings):
     )
 
 
+Match = Literal["label", "head", "features"]
+"""What a reference and its attested fills have in common; ``DecodingSettings.match`` says it."""
+
+
 class DecodingSettings(ConjunctSettings):
     """How a language model's fills are chosen (§3.1, §3.2): what ``generate`` and ``fill`` have in common."""
 
@@ -446,7 +450,7 @@ class DecodingSettings(ConjunctSettings):
         ge=1,
         description="attested: M, constituents it chooses among; 1: one at random, not ranked.",
     )
-    match: Literal["label", "head", "features"] = Field(
+    match: Match = Field(
         "label",
         description="attested: they have the reference's label; head: also its head's tag, by Penn tags; "
         "features: by dependency trees, its head's UPOS and features of agreement.",

@@ -3,10 +3,15 @@
 from collections import Counter
 from pathlib import Path
 
+import pyarrow as pa
+
 from pipeline.core.cards.candidates import CandidatesManifest
 from pipeline.core.documents import read_json
 from pipeline.core.errors import ModelError
-from pipeline.core.parquet import MANIFEST, opened
+from pipeline.core.parquet import MANIFEST, read_batches
+from pipeline.core.schema import CANDIDATES
+
+_FILL = pa.schema([CANDIDATES.field("fill")])
 
 _MOST = 0.5
 """Share of fills that may be alike. Flat models say the same nearly everywhere, others hardly ever: of 1,500
@@ -30,15 +35,14 @@ def require_varied(folder: Path) -> None:
     fills, longer, repeated = Counter[str](), 0, 0
     own = read_json(folder / MANIFEST, CandidatesManifest, needs=["shards"])["shards"]
     for shard in (folder / each["file"] for each in own if each["file"].startswith("candidates")):
-        with opened(shard) as file:
-            for batch in file.iter_batches(columns=["fill"]):
-                for fill in batch.column(0).to_pylist():
-                    words = fill.lower().split()
-                    longer += len(words) > 1
-                    if len(words) > 1 and len(set(words)) == 1:
-                        repeated += 1
-                        words = words[:1]
-                    fills[" ".join(words)] += 1
+        for batch in read_batches(shard, _FILL):
+            for fill in batch.column(0).to_pylist():
+                words = fill.lower().split()
+                longer += len(words) > 1
+                if len(words) > 1 and len(set(words)) == 1:
+                    repeated += 1
+                    words = words[:1]
+                fills[" ".join(words)] += 1
     for what, alike, every in (
         ("fills of several words are one word again and again", repeated, longer),
         ("fills are the same", max(fills.values(), default=0), fills.total()),

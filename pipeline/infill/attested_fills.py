@@ -19,13 +19,14 @@ from pipeline.core.corpus_folder import (
 from pipeline.core.errors import InputError
 from pipeline.core.files import digest_of, sha256_of
 from pipeline.core.schema import read_sentences
+from pipeline.core.settings import Match
 from pipeline.core.types import Reference
 from pipeline.corpus.dependency_rows import every_tree, has_dependencies
 from pipeline.infill.attested import Ranker
 from pipeline.infill.base import NO_TOKENS, Fill, fill_tokens
 from pipeline.infill.batching import fill
 from pipeline.infill.pool import Pool, open_pool
-from pipeline.infill.pool_building import Match, PoolPlan, Trees
+from pipeline.infill.pool_building import PoolPlan, Trees
 from pipeline.text.agreement import agreement_marks
 from pipeline.text.dependencies import tree_in
 

@@ -18,6 +18,7 @@ from pipeline.core.cache import cache_folder, cached
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
 from pipeline.core.files import digest_of
+from pipeline.core.settings import Match
 from pipeline.core.types import Attested, Donor, Reference, Span
 from pipeline.corpus.licences import combined
 from pipeline.infill.decoding import key_of
@@ -27,7 +28,6 @@ from pipeline.infill.pool_building import (
     GAP_ARRAYS,
     TEXTS,
     TOKENS,
-    Match,
     PoolPlan,
     build_pool,
     category_of,

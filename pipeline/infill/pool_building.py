@@ -13,7 +13,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,7 @@ from nltk.tree import Tree
 from pipeline.core.console import Meter
 from pipeline.core.errors import InputError
 from pipeline.core.files import digest_of, sha256_of, write_json
+from pipeline.core.settings import Match
 from pipeline.core.types import COORDINATORS, SourceSentence, Span, holds_coordinator
 from pipeline.text.agreement import agreement
 from pipeline.text.constituents import capital_of_place, constituent_spans
@@ -64,11 +65,6 @@ FILES = (*ARRAYS, *TEXTS, TOKENS)
 """Those that every pool has."""
 
 _PIECE = 4096  # constituents tokenized together
-
-
-Match = Literal["label", "head", "features"]
-"""What a reference and its donors have in common: the label; also the tag of its head; or, in a corpus of
-dependency trees, the head's UPOS and the features that conjuncts agree in."""
 
 
 class Trees(Protocol):

@@ -198,6 +198,7 @@ _WAITING = 1 << 15
 def _parts(path: Path) -> Iterator[pa.Table]:
     """The rows of a file in the order of the first byte of their key; all together where there are few."""
     with (
+        # Not `core.parquet.opened`: what goes wrong with a file of our own is the disk's fault.
         pq.ParquetFile(path, pre_buffer=False) as file,
         TemporaryDirectory(prefix="conjoin-") as scratch,
     ):
