@@ -187,7 +187,7 @@ def _card_of(path: Path) -> RunCard:
 
 def _check_alike(runs: Sequence[tuple[Path, RunCard]]) -> None:
     """Runs that are averaged may differ in nothing but their seed."""
-    first: dict[Path, tuple[Path, dict[str, Any]]] = {}
+    first: dict[Path, tuple[Path, dict[str, Any], str | None]] = {}
     for folder, card in runs:
         # The candidates' folder names the seed too.
         alike: dict[str, Any] = {
@@ -195,11 +195,13 @@ def _check_alike(runs: Sequence[tuple[Path, RunCard]]) -> None:
         }
         if gold := alike.get("gold_of"):  # as a parser's folder does
             alike["gold_of"] = gold.removesuffix(f"seed-{card['seed']}")
-        other, expected = first.setdefault(folder.parent, (folder, alike))
-        if alike != expected:
-            names = sorted(k for k in {*alike, *expected} if alike.get(k) != expected.get(k))
+        other, expected, model = first.setdefault(folder.parent, (folder, alike, card.get("model")))
+        names = {k for k in {*alike, *expected} if alike.get(k) != expected.get(k)}
+        if model is not None and card.get("model") == model:
+            names -= {"encoder"}  # it lies elsewhere, and has the same weights
+        if names:
             raise InputError(
-                f"differs from {other.name} in {', '.join(names)}, so their mean says nothing",
+                f"differs from {other.name} in {', '.join(sorted(names))}, so their mean says nothing",
                 path=folder,
                 remedy="remove the older run, or give it a --system of its own",
             )

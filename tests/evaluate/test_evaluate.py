@@ -349,3 +349,19 @@ def test_runs_whose_parser_of_gold_is_of_their_seed_are_alike() -> None:
     evaluate._check_alike(runs("parsers/l/40/seed-0", "parsers/l/40/seed-1"))
     with pytest.raises(InputError, match="gold_of"):
         evaluate._check_alike(runs("parsers/l/40/seed-0", "parsers/m/40/seed-1"))
+
+
+def test_runs_whose_encoder_lies_elsewhere_are_alike() -> None:
+    """Of the same weights by their digest; of others, or unknown ones, they are not."""
+
+    def runs(*models: str | None) -> list[tuple[Path, dict[str, Any]]]:
+        cards = [
+            CARD | {"seed": seed, "settings": {"encoder": f"folder-{seed}"}, "model": model}
+            for seed, model in enumerate(models)
+        ]
+        return [(Path(f"runs/x/40/seed-{card['seed']}"), card) for card in cards]
+
+    evaluate._check_alike(runs("sha256:a", "sha256:a"))
+    for models in [("sha256:a", "sha256:b"), (None, None)]:
+        with pytest.raises(InputError, match="differs from seed-0 in encoder"):
+            evaluate._check_alike(runs(*models))
