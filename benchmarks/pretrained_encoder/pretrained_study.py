@@ -71,6 +71,13 @@ WHOLE = "1500"
 five epochs of all 4,515 sentences of GENIA would take half an hour."""
 
 
+BRACKETS = ("--brackets", "1")
+"""Of the strongest row without candidates, and of rows that are compared with it."""
+
+RANKED = "16"
+"""Donors among which the masked LM chooses."""
+
+
 @dataclass(frozen=True, slots=True)
 class Chain:
     """The units of one draw of L at a level of annotation.
@@ -82,8 +89,8 @@ class Chain:
         encoder: the untouched one, of predictors and parsers.
         updates: of every predictor.
         variants: of ``VARIANTS``, trained besides.
-        masked_lm: with the encoder's tokenizer, for attested fills; None: there are none. One at random is
-            taken, so what its head says is in no row but in ``score``.
+        masked_lm: writes and ranks fills; None: there are none. Of ``attested`` one is taken at random, so
+            what it says is in no row there but in ``score``.
         level: of ``PARSERS``.
         other: level 1: the folder of the other corpus, where its parser is trained.
         rate: of learning, of every predictor.
@@ -194,10 +201,9 @@ class Chain:
             yield self.learn(f"believed-{variant}", "believed", "select believed")
         if self.level == 2:
             yield from self.parsers_again()
-            yield from self.attested()
-            brackets = ("--brackets", "1")
-            yield self.train("brackets", "baseline", *brackets)
-            yield self.learn("believed-brackets", "believed", "select believed", *brackets)
+            yield self.train("brackets", "baseline", *BRACKETS)
+            yield self.learn("believed-brackets", "believed", "select believed", *BRACKETS)
+            yield from self.filled()
         for augment in ("copy", "mask"):
             yield self.train(augment, "baseline", "--augment", augment)
 
@@ -217,18 +223,36 @@ class Chain:
         command = ("preparse", str(self.corpus), *taught)
         yield self.unit(f"preparse {RETRAINED}", *command, needs=("preparse", "select whole"))
 
-    def attested(self) -> Iterator[Unit]:
-        """Attested fills, and predictors of them and of both kinds of candidates."""
+    def generate(self, folder: str, *more: str) -> Unit:
+        """Candidates of U, by the masked LM."""
+        made = ("--lm", "bert", "--model", str(self.masked_lm), "--trees", PARSERS[2], *self.draw)
+        command = ("generate", str(self.corpus), *made, *more, "--out", self.candidates(folder))
+        return self.unit(f"generate {folder}", *command, needs=("preparse",))
+
+    def filled(self) -> Iterator[Unit]:
+        """Fills, free ones and such as people wrote, and predictors of them."""
         if self.masked_lm is None:
             return
-        unranked = ("--fills", "attested", "--pool", "1", "--lm", "bert", "--model")
-        made = (*unranked, str(self.masked_lm), "--trees", PARSERS[2], *self.draw)
-        command = ("generate", str(self.corpus), *made, "--out", self.candidates("attested"))
-        yield self.unit("generate attested", *command, needs=("preparse",))
+        yield self.generate("attested", "--fills", "attested", "--pool", "1")
         yield self.learn("attested", "attested", "generate attested")
         needs = ("harvest", "generate attested")
         yield self.select("both", "harvest", "attested", more=(), needs=needs)
         yield self.learn("both", "both", "select both")
+        yield self.generate("free")
+        yield self.learn("free-brackets", "free", "generate free", *BRACKETS)
+        # The paper's share of the updates, before which nothing is filtered.
+        warm = ("--warm-steps", str(self.updates // 10))
+        source = ("--candidates", self.candidates("free"))
+        yield self.train(
+            "free-filter-brackets", "filter", *source, *warm, *BRACKETS, needs=("generate free",)
+        )
+        yield self.generate("ranked", "--fills", "attested", "--pool", RANKED)
+        yield self.learn("ranked-brackets", "ranked", "generate ranked", *BRACKETS)
+        needs = ("select believed", "generate ranked")
+        yield self.select("believed-ranked", "believed", "ranked", more=(), needs=needs)
+        yield self.learn(
+            "believed-ranked-brackets", "believed-ranked", "select believed-ranked", *BRACKETS
+        )
 
 
 def main(given: argparse.Namespace) -> None:
@@ -265,7 +289,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("command", choices=("units", "run"))
     parser.add_argument("--corpus", type=Path, required=True)
     parser.add_argument("--encoder", type=Path, default=Path("data/models/minilm"))
-    parser.add_argument("--masked-lm", type=Path, help="for attested fills, which need one")
+    parser.add_argument("--masked-lm", type=Path, help="writes and ranks fills")
     parser.add_argument("--level", type=int, choices=PARSERS, default=2, help="of annotation")
     parser.add_argument("--other", type=Path, help="level 1: another corpus's folder")
     parser.add_argument("--labelled", default="250")

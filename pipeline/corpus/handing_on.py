@@ -37,14 +37,22 @@ def require_permission(licenses: Mapping[str, int], place: Path, *, remedy: Reme
         InputError: there are such rows.
     """
     for expression, rows in licenses.items():
-        found = terms(expression)
-        if found.redistributable:
-            continue
-        verdict = "forbids" if found.known else "does not permit"
-        raise InputError(
-            f"licence {expression[:_SHOWN]!r} {verdict} handing on the text of {rows:,} rows ({found.why})",
-            path=place, remedy=remedy(expression),
-        )  # fmt: skip
+        if said := why_not(expression, f"{rows:,} rows"):
+            raise InputError(said, path=place, remedy=remedy(expression))
+
+
+def why_not(expression: str, what: str) -> str | None:
+    """Why the text of something may not be handed on; None: it may.
+
+    Args:
+        expression: its licence.
+        what: it is.
+    """
+    found = terms(expression)
+    if found.redistributable:
+        return None
+    verdict = "forbids" if found.known else "does not permit"
+    return f"licence {expression[:_SHOWN]!r} {verdict} handing on the text of {what} ({found.why})"
 
 
 def for_own_use(expression: str) -> str:
@@ -107,12 +115,22 @@ def require_home_of_text(
     """
     if corpus_around(resolved(out).parent) == resolved(corpus):
         return
-    found: Counter[str] = Counter()
-    for batch in read_batches(corpus / text_file, _LICENSE, 65_536):
-        found.update(value_counts(batch.column("license").fill_null(UNKNOWN)))
+    found = Counter(licences_of_text(corpus / text_file))
     if added is not None:
         found[added] += found.total()
     require_permission(dict(sorted(found.items())), corpus, remedy=_at_home)
+
+
+def licences_of_text(file: Path) -> dict[str, int]:
+    """How many rows of a corpus's own text have each licence, by their column.
+
+    Raises:
+        InputError: the file is missing or damaged, or lacks the column.
+    """
+    found: Counter[str] = Counter()
+    for batch in read_batches(file, _LICENSE, 65_536):
+        found.update(value_counts(batch.column("license").fill_null(UNKNOWN)))
+    return dict(sorted(found.items()))
 
 
 def _at_home(expression: str) -> str:

@@ -25,6 +25,8 @@ from pipeline.core.files import FileFacts, atomic, folder_lock, sweep, write_jso
 from pipeline.core.fingerprint import Fingerprint, versions_of
 from pipeline.core.parquet import write_rows
 from pipeline.core.tally import MOST_PLACES, Tally
+from pipeline.corpus.handing_on import licences_of_text, why_not
+from pipeline.corpus.licences import UNKNOWN
 from pipeline.ingest.draws import SMALLEST, Draw, Size, draw
 from pipeline.ingest.of_predicates import read_predicates
 from pipeline.ingest.of_questions import read_questions
@@ -105,6 +107,15 @@ def run(settings: IngestSettings) -> None:
             f"for word, so what is measured on them was learnt: {', '.join(found.twice[:MOST_PLACES])}"
         )
     say(f"written: {settings.out / found.files[0].name}; raw text of {lines:,} lines for pretrain")
+    _show_licences(settings.out / found.files[0].name, found.called)
+
+
+def _show_licences(file: Path, called: str) -> None:
+    """Say before anything is made of it which text is to stay here, and what could be done about it."""
+    for expression, count in licences_of_text(file).items():
+        if said := why_not(expression, f"{count:,} {called}s"):
+            known = "; if one is known, ingest again with --license" if expression == UNKNOWN else ""
+            say(f"{said}: `export` wants --own-use, and `release` --stand-off{known}")
 
 
 def _claim(settings: IngestSettings) -> Claim:
