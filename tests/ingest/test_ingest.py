@@ -451,6 +451,23 @@ def test_corpora_tells_origin_and_licence(capsys: pytest.CaptureFixture[str]) ->
         assert fact in out
 
 
+@pytest.mark.parametrize(("license_", "said"), [
+    ("unknown", "of 1 sentences (nobody has named a licence): `export` wants --own-use, and `release` "
+                "--stand-off; if one is known, ingest again with --license\n"),
+    ("CC-BY-ND-4.0", "licence 'CC-BY-ND-4.0' forbids handing on the text of 1 sentences ("),
+    ("CC-BY-4.0", None),
+])  # fmt: skip
+def test_text_that_may_not_be_handed_on_is_named_at_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], license_: str, said: str | None
+) -> None:
+    """Not only when candidates have been made of it for hours."""
+    text = tmp_path / "text.txt"
+    text.write_text("The nurse was angry .\n")
+    run(IngestSettings(reader="text", source=text, out=tmp_path / "out", license=license_))
+    out = capsys.readouterr().out
+    assert said in out if said else "handing on" not in out
+
+
 def test_full_takes_all_but_the_validation_sentences(tmp_path: Path) -> None:
     """A sixth is held out, a fifth of what is left; smaller draws of the seed are parts of it."""
     drawn = draw(IDS, "full", 3)
