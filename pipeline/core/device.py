@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from pipeline.core.console import say
 from pipeline.core.errors import SettingsError
 from pipeline.core.settings import Precision
 
@@ -46,3 +47,13 @@ def products_in(precision: Precision, device: torch.device) -> AbstractContextMa
     if device.type == "cuda" and not torch.cuda.is_bf16_supported():
         raise SettingsError("mixed precision bf16: this GPU has no bfloat16", remedy="say 'no'")
     return torch.autocast(device.type, dtype=torch.bfloat16)
+
+
+def warn_of_slow_bf16(device: torch.device) -> None:
+    """Say so where bf16 will be slow: it works everywhere, but only some processors have it."""
+    if device.type == "cuda":
+        able = torch.cuda.is_bf16_supported(including_emulation=False)
+    else:
+        able = torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
+    if not able:
+        say(f"bfloat16 will be slow: this {device.type} has no instructions for it; use float32?")

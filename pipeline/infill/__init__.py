@@ -4,7 +4,7 @@ from typing import Any
 
 import torch
 
-from pipeline.core.device import best_device
+from pipeline.core.device import best_device, warn_of_slow_bf16
 from pipeline.core.errors import ModelError
 from pipeline.core.settings import DecodingSettings
 from pipeline.infill.attested import Ranker
@@ -16,7 +16,6 @@ from pipeline.infill.masked_lm import BertInfiller
 from pipeline.infill.rankings.known import ranking_called
 from pipeline.infill.seq2seq import T5Infiller
 from pipeline.infill.synchronize import Synchronizer
-from pipeline.models.language_models import warn_of_slow_bf16
 
 __all__ = [
     "BertInfiller",
@@ -53,7 +52,8 @@ def load_infiller(
         ModelError: the checkpoint lacks a mask token or sentinels, cannot be loaded, or cannot be asked so.
     """
     device = device or best_device()
-    warn_of_slow_bf16(dtype, device)
+    if dtype == torch.bfloat16:
+        warn_of_slow_bf16(device)
     model, tokenizer = load_language_model(lm, where, dtype)
     FAMILIES[lm].check_request(tokenizer, request)
     try:

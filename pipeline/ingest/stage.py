@@ -114,7 +114,9 @@ def _show_licences(file: Path, called: str) -> None:
     """Say before anything is made of it which text is to stay here, and what could be done about it."""
     for expression, count in licences_of_text(file).items():
         if said := why_not(expression, f"{count:,} {called}s"):
-            known = "; if one is known, ingest again with --license" if expression == UNKNOWN else ""
+            known = (
+                "; if one is known, ingest again with --license" if expression == UNKNOWN else ""
+            )
             say(f"{said}: `export` wants --own-use, and `release` --stand-off{known}")
 
 

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import torch
 from tokenizers import AddedToken
 from torch import Tensor, nn
 from transformers import (
@@ -15,7 +14,6 @@ from transformers import (
     PreTrainedTokenizerBase,
 )
 
-from pipeline.core.console import say
 from pipeline.core.errors import ModelError
 from pipeline.models.tokenizers import sentinel_ids
 
@@ -117,15 +115,3 @@ def sentinels(tokenizer: PreTrainedTokenizerBase) -> Sentinels:
 
 LanguageModel = tuple[PreTrainedModel, PreTrainedTokenizerBase]
 """A model, and its tokenizer."""
-
-
-def warn_of_slow_bf16(dtype: torch.dtype, device: torch.device) -> None:
-    """Say so where bf16 will be slow: it works everywhere, but only some processors have it."""
-    if dtype != torch.bfloat16:
-        return
-    if device.type == "cuda":
-        able = torch.cuda.is_bf16_supported(including_emulation=False)
-    else:
-        able = torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
-    if not able:
-        say(f"bfloat16 will be slow: this {device.type} has no instructions for it; use float32?")

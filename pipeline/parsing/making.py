@@ -11,6 +11,7 @@ from pipeline.core.annotation import Annotation, as_json
 from pipeline.core.cards.parser import Learned, ParserCard, ParserTraining
 from pipeline.core.claims import Claim, Listed, mark_of
 from pipeline.core.console import say
+from pipeline.core.device import best_device, warn_of_slow_bf16
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
 from pipeline.core.files import FileFacts, folder_lock, write_json
@@ -169,6 +170,8 @@ def _train(  # noqa: PLR0917 - called once, in the order of what it is made of
     tagged = settings.tags == "treebank"
     own = {sentence.sentence_id for sentence in (*train, *dev)}
     words = None if encoder is None else words_encoder(encoder)  # before another parser's hours
+    if settings.mixed_precision == "bf16":
+        warn_of_slow_bf16(best_device())
     taught_trees = (
         [training_tree(tree, words, None) for words, tree in taught(own)] if taught else []
     )

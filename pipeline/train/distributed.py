@@ -16,7 +16,7 @@ from accelerate import Accelerator
 from accelerate.utils import gather_object
 from torch import Tensor, nn
 
-from pipeline.core.device import products_in
+from pipeline.core.device import products_in, warn_of_slow_bf16
 from pipeline.core.settings import Precision
 
 _T = TypeVar("_T")
@@ -46,6 +46,8 @@ class ProcessGroup:
             SettingsError: the GPU has no bfloat16.
         """
         products_in(precision, device)  # refused before an hour of other work
+        if precision == "bf16" and rank == 0:
+            warn_of_slow_bf16(device)
         return cls(rank, world, device, precision)
 
     def alone(self) -> Self:

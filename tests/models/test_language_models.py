@@ -25,8 +25,6 @@ from transformers import (
 from pipeline.core.errors import ModelError
 from pipeline.infill import InfillRequest, load_infiller
 from pipeline.infill.families.known import check_language_model
-from pipeline.models import language_models
-from pipeline.models.language_models import warn_of_slow_bf16
 from pipeline.models.tokenizers import train_wordpiece
 
 LAYERS = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2}
@@ -198,19 +196,3 @@ def test_weights_that_do_not_fit_are_one_line(
         load_infiller("bert", str(folder), InfillRequest())
     assert "\n" not in str(caught.value)
     assert "LOAD REPORT" not in capfd.readouterr().err
-
-
-def test_slow_bf16_is_said_and_fp32_is_not(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """On a processor without bf16 instructions one line says so; with them nothing is said."""
-    cpu = torch.device("cpu")
-    for able in (False, True):
-        monkeypatch.setattr(language_models.torch.cpu, "_is_amx_tile_supported", lambda: False)
-        monkeypatch.setattr(
-            language_models.torch.cpu, "_is_avx512_bf16_supported", lambda able=able: able
-        )
-        warn_of_slow_bf16(torch.float32, cpu)
-        assert capsys.readouterr().out == ""
-        warn_of_slow_bf16(torch.bfloat16, cpu)
-        assert capsys.readouterr().out.count("bfloat16 will be slow") == (not able)
