@@ -1,5 +1,6 @@
 """Where tensors are worked on, and in which number format. Apart, because torch takes seconds to import."""
 
+import os
 import re
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
@@ -44,6 +45,7 @@ def products_in(precision: Precision, device: torch.device) -> AbstractContextMa
     """
     if precision == "no":
         return nullcontext()
+    _keep_few_kernels()
     if device.type == "cuda" and not torch.cuda.is_bf16_supported():
         raise SettingsError("mixed precision bf16: this GPU has no bfloat16", remedy="say 'no'")
     return torch.autocast(device.type, dtype=torch.bfloat16)
@@ -51,9 +53,19 @@ def products_in(precision: Precision, device: torch.device) -> AbstractContextMa
 
 def warn_of_slow_bf16(device: torch.device) -> None:
     """Say so where bf16 will be slow: it works everywhere, but only some processors have it."""
+    _keep_few_kernels()
     if device.type == "cuda":
         able = torch.cuda.is_bf16_supported(including_emulation=False)
     else:
         able = torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
     if not able:
         say(f"bfloat16 will be slow: this {device.type} has no instructions for it; use float32?")
+
+
+def _keep_few_kernels() -> None:
+    """Bound what oneDNN, which multiplies in bf16 on a CPU, keeps of every shape that it has met.
+
+    Text has a new shape in nearly every batch: the usual thousand kernels take gigabytes, and those of one
+    batch are a few dozen. It reads the variable when it first multiplies; who has set it knows better.
+    """
+    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64")

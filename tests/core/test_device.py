@@ -1,9 +1,11 @@
 """Where tensors are worked on, and in which number format."""
 
+import os
+
 import pytest
 import torch
 
-from pipeline.core.device import warn_of_slow_bf16
+from pipeline.core.device import products_in, warn_of_slow_bf16
 from pipeline.pretrain.loop import accelerator
 from pipeline.train.distributed import ProcessGroup
 
@@ -28,3 +30,19 @@ def test_slow_bf16_is_said_and_fp32_is_not(
     ProcessGroup.gather(0, 1, cpu, "no")
     accelerator("float32")
     assert said() == 0
+
+
+def test_few_kernels_of_bf16_are_kept_unless_somebody_says_how_many(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of every shape of a batch oneDNN would keep some, up to gigabytes; float32 needs none."""
+    name, cpu = "ONEDNN_PRIMITIVE_CACHE_CAPACITY", torch.device("cpu")
+    monkeypatch.setenv(name, "7")
+    products_in("bf16", cpu)
+    warn_of_slow_bf16(cpu)
+    assert os.environ[name] == "7"
+    monkeypatch.delenv(name)
+    products_in("no", cpu)
+    assert name not in os.environ
+    products_in("bf16", cpu)
+    assert os.environ[name] == "64"
