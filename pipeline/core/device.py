@@ -40,12 +40,14 @@ def device_called(name: str) -> torch.device:
 def products_in(precision: Precision, device: torch.device) -> AbstractContextManager[Any]:
     """A block whose matrix products are in a number format; weights and sums stay in float32.
 
+    Before bf16 it calls ``keep_few_kernels``.
+
     Raises:
         SettingsError: the GPU has no bfloat16.
     """
     if precision == "no":
         return nullcontext()
-    _keep_few_kernels()
+    keep_few_kernels()
     if device.type == "cuda" and not torch.cuda.is_bf16_supported():
         raise SettingsError("mixed precision bf16: this GPU has no bfloat16", remedy="say 'no'")
     return torch.autocast(device.type, dtype=torch.bfloat16)
@@ -53,7 +55,6 @@ def products_in(precision: Precision, device: torch.device) -> AbstractContextMa
 
 def warn_of_slow_bf16(device: torch.device) -> None:
     """Say so where bf16 will be slow: it works everywhere, but only some processors have it."""
-    _keep_few_kernels()
     if device.type == "cuda":
         able = torch.cuda.is_bf16_supported(including_emulation=False)
     else:
@@ -62,7 +63,7 @@ def warn_of_slow_bf16(device: torch.device) -> None:
         say(f"bfloat16 will be slow: this {device.type} has no instructions for it; use float32?")
 
 
-def _keep_few_kernels() -> None:
+def keep_few_kernels() -> None:
     """Bound what oneDNN, which multiplies in bf16 on a CPU, keeps of every shape that it has met.
 
     Text has a new shape in nearly every batch: the usual thousand kernels take gigabytes, and those of one

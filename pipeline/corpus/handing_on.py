@@ -46,7 +46,7 @@ def why_not(expression: str, what: str) -> str | None:
 
     Args:
         expression: its licence.
-        what: it is.
+        what: whose text it is, with its number, such as ``3 rows``.
     """
     found = terms(expression)
     if found.redistributable:

@@ -4,7 +4,7 @@ from typing import Any
 
 import torch
 
-from pipeline.core.device import best_device, warn_of_slow_bf16
+from pipeline.core.device import best_device, keep_few_kernels, warn_of_slow_bf16
 from pipeline.core.errors import ModelError
 from pipeline.core.settings import DecodingSettings
 from pipeline.infill.attested import Ranker
@@ -53,6 +53,7 @@ def load_infiller(
     """
     device = device or best_device()
     if dtype == torch.bfloat16:
+        keep_few_kernels()
         warn_of_slow_bf16(device)
     model, tokenizer = load_language_model(lm, where, dtype)
     FAMILIES[lm].check_request(tokenizer, request)

@@ -111,13 +111,14 @@ def run(settings: IngestSettings) -> None:
 
 
 def _show_licences(file: Path, called: str) -> None:
-    """Say before anything is made of it which text is to stay here, and what could be done about it."""
+    """Say before anything is made of it which text is to stay here."""
     for expression, count in licences_of_text(file).items():
-        if said := why_not(expression, f"{count:,} {called}s"):
-            known = (
-                "; if one is known, ingest again with --license" if expression == UNKNOWN else ""
+        if said := why_not(expression, f"{count:,} {called}{'s' if count > 1 else ''}"):
+            known = "; where one is known, name it with `conjoin ingest --license`"
+            say(
+                f"{said}: elsewhere than in this folder it is written with --own-use alone, and is in no "
+                f"release{known if expression == UNKNOWN else ''}"
             )
-            say(f"{said}: `export` wants --own-use, and `release` --stand-off{known}")
 
 
 def _claim(settings: IngestSettings) -> Claim:

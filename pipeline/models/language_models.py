@@ -1,4 +1,4 @@
-"""What language models have in common that fill masks: logits at chosen positions, sentinels, bf16.
+"""What language models have in common that fill masks: logits at chosen positions, sentinels.
 
 How those of a family are checked and loaded is in ``infill/families``.
 """

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from pipeline.core.console import Meter, say
-from pipeline.core.device import warn_of_slow_bf16
+from pipeline.core.device import keep_few_kernels, warn_of_slow_bf16
 from pipeline.core.errors import ModelError
 from pipeline.core.fingerprint import differences
 from pipeline.executor.checkpoints import TrainingCheckpoints
@@ -101,8 +101,10 @@ def accelerator(dtype: str = "float32") -> Accelerator:
     expected = int(os.environ.get("WORLD_SIZE", "1"))
     if found.num_processes != expected:
         raise ModelError(f"{found.num_processes} processes at work where {expected} were started")
-    if found.mixed_precision == "bf16" and found.is_main_process:
-        warn_of_slow_bf16(found.device)
+    if found.mixed_precision == "bf16":
+        keep_few_kernels()
+        if found.is_main_process:
+            warn_of_slow_bf16(found.device)
     return found
 
 

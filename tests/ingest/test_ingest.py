@@ -452,9 +452,9 @@ def test_corpora_tells_origin_and_licence(capsys: pytest.CaptureFixture[str]) ->
 
 
 @pytest.mark.parametrize(("license_", "said"), [
-    ("unknown", "of 1 sentences (nobody has named a licence): `export` wants --own-use, and `release` "
-                "--stand-off; if one is known, ingest again with --license\n"),
-    ("CC-BY-ND-4.0", "licence 'CC-BY-ND-4.0' forbids handing on the text of 1 sentences ("),
+    ("unknown", "of 1 sentence (nobody has named a licence): elsewhere than in this folder it is written "
+                "with --own-use alone, and is in no release; where one is known, name it with"),
+    ("CC-BY-ND-4.0", "licence 'CC-BY-ND-4.0' forbids handing on the text of 1 sentence ("),
     ("CC-BY-4.0", None),
 ])  # fmt: skip
 def test_text_that_may_not_be_handed_on_is_named_at_once(
