@@ -21,13 +21,18 @@ def _nothing_said_of_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(KERNELS)
 
 
+def _instructions(monkeypatch: pytest.MonkeyPatch, *, able: bool) -> None:
+    """Let the processor multiply in bf16, or not."""
+    monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: False)
+    monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: able)
+
+
 @pytest.mark.parametrize("able", [False, True])
 def test_slow_bf16_is_said_and_fp32_is_not(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], able: bool
 ) -> None:
     """On a processor without bf16 instructions one line says so; with them nothing is said."""
-    monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: False)
-    monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: able)
+    _instructions(monkeypatch, able=able)
 
     def said() -> int:
         return capsys.readouterr().out.count("bfloat16 will be slow: this cpu has no instructions")
@@ -45,8 +50,7 @@ def test_slow_bf16_is_said_and_fp32_is_not(
 def test_every_process_of_a_pretraining_keeps_few_kernels_and_one_warns(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], main: bool
 ) -> None:
-    monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: False)
-    monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: False)
+    _instructions(monkeypatch, able=False)
 
     def accelerator(*, mixed_precision: str, **_: bool) -> SimpleNamespace:
         return SimpleNamespace(
