@@ -31,19 +31,15 @@ class ConjunctsChain(Chain):
         """All of them, in order."""
         yield from self.parsers()
         yield self.train("predictor", "baseline")
-        trees = ("--trees", PARSERS[self.level], *self.draw)
-        harvest = (*trees, "--out", self.candidates("harvest"))
+        harvest = ("--trees", PARSERS[self.level], *self.draw, "--out", self.candidates("harvest"))
         yield self.unit("harvest", "harvest", str(self.corpus), *harvest, needs=("preparse",))
         needs = ("harvest", "train predictor")
         yield self.select("believed", "harvest", more=self.believed, needs=needs)
         yield self.learn("believed", "believed", "select believed")
         if self.masked_lm is None:
             return
-        unranked = ("--fills", "attested", "--pool", "1", "--lm", "bert", "--model")
         for name, arity in ARITIES.items():
-            made = (*unranked, str(self.masked_lm), *trees, "--arity", arity)
-            command = ("generate", str(self.corpus), *made, "--out", self.candidates(name))
-            yield self.unit(f"generate {name}", *command, needs=("preparse",))
+            yield self.generate(name, "--fills", "attested", "--pool", "1", "--arity", arity)
             yield self.learn(name, name, f"generate {name}")
 
 

@@ -42,7 +42,7 @@ RETRAINED = "again"
 
 RATE = "1e-4"
 TRAINING = (
-    "--warm-steps", "0", "--select", "last", "--eval-every", "200", "--patience", "100000",
+    "--select", "last", "--eval-every", "200", "--patience", "100000",
 )  # fmt: skip
 """Of every predictor; the rate is chosen by seeds 100 to 102 on dev sentences (README.md here)."""
 
@@ -142,7 +142,9 @@ class Chain:
         twice = variant in {"small-batches", "long"}
         steps = ("--steps", str(2 * self.updates if twice else self.updates))
         command = ["train", str(self.corpus), "--system", system, "--mode", mode, *self.draw]
-        learning = (*steps, "--learning-rate", self.rate, *TRAINING, "--resume")
+        # The paper filters nothing in the first tenth of its updates.
+        warm = ("--warm-steps", str(self.updates // 10) if mode == "filter" else "0")
+        learning = (*steps, "--learning-rate", self.rate, *warm, *TRAINING, "--resume")
         command += ["--encoder", str(self.encoder), *learning]
         if self.level == 3:
             command += ["--gold-of", f"parsers/{PARSERS[3]}/{{labelled}}/seed-{{seed}}"]
@@ -240,12 +242,8 @@ class Chain:
         yield self.learn("both", "both", "select both")
         yield self.generate("free")
         yield self.learn("free-brackets", "free", "generate free", *BRACKETS)
-        # The paper's share of the updates, before which nothing is filtered.
-        warm = ("--warm-steps", str(self.updates // 10))
-        source = ("--candidates", self.candidates("free"))
-        yield self.train(
-            "free-filter-brackets", "filter", *source, *warm, *BRACKETS, needs=("generate free",)
-        )
+        free = ("--candidates", self.candidates("free"), *BRACKETS)
+        yield self.train("free-filter-brackets", "filter", *free, needs=("generate free",))
         yield self.generate("ranked", "--fills", "attested", "--pool", RANKED)
         yield self.learn("ranked-brackets", "ranked", "generate ranked", *BRACKETS)
         needs = ("select believed", "generate ranked")

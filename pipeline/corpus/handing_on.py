@@ -71,9 +71,20 @@ def licences_of(shards: Shards) -> dict[str, int]:
     """
     found: Counter[str] = Counter()
     for path in (*shards.accepted, *shards.rejects):
-        for batch in read_batches(path, _LICENSE, 65_536):
-            own = require_text(batch, path).column("license")
-            found.update(value_counts(own.fill_null(UNKNOWN)))
+        found.update(licences_in(path))
+    return dict(sorted(found.items()))
+
+
+def licences_in(file: Path) -> dict[str, int]:
+    """How many rows of a file, candidates or a corpus's own text, have each licence, by their column.
+
+    Raises:
+        InputError: the file is missing or damaged, or lacks the column.
+    """
+    found: Counter[str] = Counter()
+    for batch in read_batches(file, _LICENSE, 65_536):
+        own = require_text(batch, file).column("license")
+        found.update(value_counts(own.fill_null(UNKNOWN)))
     return dict(sorted(found.items()))
 
 
@@ -115,22 +126,10 @@ def require_home_of_text(
     """
     if corpus_around(resolved(out).parent) == resolved(corpus):
         return
-    found = Counter(licences_of_text(corpus / text_file))
+    found = Counter(licences_in(corpus / text_file))
     if added is not None:
         found[added] += found.total()
     require_permission(dict(sorted(found.items())), corpus, remedy=_at_home)
-
-
-def licences_of_text(file: Path) -> dict[str, int]:
-    """How many rows of a corpus's own text have each licence, by their column.
-
-    Raises:
-        InputError: the file is missing or damaged, or lacks the column.
-    """
-    found: Counter[str] = Counter()
-    for batch in read_batches(file, _LICENSE, 65_536):
-        found.update(value_counts(batch.column("license").fill_null(UNKNOWN)))
-    return dict(sorted(found.items()))
 
 
 def _at_home(expression: str) -> str:

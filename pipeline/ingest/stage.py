@@ -25,7 +25,7 @@ from pipeline.core.files import FileFacts, atomic, folder_lock, sweep, write_jso
 from pipeline.core.fingerprint import Fingerprint, versions_of
 from pipeline.core.parquet import write_rows
 from pipeline.core.tally import MOST_PLACES, Tally
-from pipeline.corpus.handing_on import licences_of_text, why_not
+from pipeline.corpus.handing_on import licences_in, why_not
 from pipeline.corpus.licences import UNKNOWN
 from pipeline.ingest.draws import SMALLEST, Draw, Size, draw
 from pipeline.ingest.of_predicates import read_predicates
@@ -112,7 +112,7 @@ def run(settings: IngestSettings) -> None:
 
 def _show_licences(file: Path, called: str) -> None:
     """Say before anything is made of it which text is to stay here."""
-    for expression, count in licences_of_text(file).items():
+    for expression, count in licences_in(file).items():
         if said := why_not(expression, f"{count:,} {called}{'s' if count > 1 else ''}"):
             known = "; where one is known, name it with `conjoin ingest --license`"
             say(
