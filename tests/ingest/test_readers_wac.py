@@ -2,6 +2,7 @@
 
 import tarfile
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -183,6 +184,60 @@ def test_the_first_sentence_of_a_document(wac: Path) -> None:
     company, standard = exceeds.arguments
     assert (company.role, company.kind, company.fillers) == ("NOM", "DEP", (10,))
     assert standard == Argument("ACC", "DEP", (7,))
+
+
+@needs_shared
+def test_another_reader_finds_the_same(wac: Path) -> None:
+    """By rhoknp, words, classes and tags of twenty documents say which base phrases fill which roles."""
+    rhoknp = pytest.importorskip("rhoknp", reason="needs rhoknp (pip install rhoknp)")
+    with tarfile.open(ARCHIVE) as archive:
+        names = sorted(name for name in archive.getnames() if name.endswith(".knp"))[::199]
+        files = [archive.extractfile(name) for name in names]
+        documents = [
+            rhoknp.Document.from_knp(file.read().decode("utf-8")) for file in files if file
+        ]
+    assert len(documents) == 20
+    sentences = {s.sentence_id: s for s in read_sentences(wac / "sentences.parquet")}
+    predicates: dict[str, list[Predicate]] = {}
+    for each in read_predicates(wac):
+        predicates.setdefault(each.sentence_id, []).append(each)
+    compared = 0
+    for document in documents:
+        for other in document.sentences:
+            name, _, number = other.sid.partition("-")
+            own = sentences[f"wac/{name}/{number or 0}"]
+            words = [m for m in other.morphemes if m.text.strip()]
+            assert (own.words, own.tags) == (
+                tuple(m.text for m in words), tuple(m.pos for m in words),
+            )  # fmt: skip
+            phrase_of = [m.base_phrase.index for m in words]
+            found = {
+                (phrase_of[p.predicate], a.role, a.kind, frozenset(phrase_of[w] for w in a.fillers))
+                for p in predicates.get(own.sentence_id, ())
+                for a in p.arguments
+            }
+            assert found == set(_arguments_of_rhoknp(other)), own.sentence_id
+            compared += len(found)
+    assert compared > 100
+
+
+def _arguments_of_rhoknp(sentence: Any) -> Iterator[tuple[int, str, str, frozenset[int]]]:
+    """Each base phrase's roles, the kind and the base phrases that fill them in other bunsetsu."""
+    for phrase in sentence.base_phrases:
+        for case, role in ("ガ", "NOM"), ("ヲ", "ACC"), ("ニ", "DAT"):
+            fillers = [
+                sentence.base_phrases[tag.base_phrase_index]
+                for tag in phrase.rel_tags
+                if tag.type == case and tag.sid == sentence.sid
+            ]
+            outside = [each for each in fillers if each.phrase != phrase.phrase]
+            tied = any(
+                each.phrase.parent == phrase.phrase or phrase.phrase.parent == each.phrase
+                for each in outside
+            )
+            if outside and (tied or len(outside) == len(fillers)):
+                kind = "DEP" if tied else "ZAR"
+                yield phrase.index, role, kind, frozenset(each.index for each in outside)
 
 
 @needs_shared
