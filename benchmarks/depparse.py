@@ -1,12 +1,14 @@
-"""Dependency parsers of stanza and UDPipe as studies train them here, and the files that they make once."""
-# ruff: noqa: PLC0415 - UDPipe is not installed with conjoin
+"""Dependency parsers of stanza, UDPipe and spaCy as studies train them, and the files that they make once."""
+# ruff: noqa: PLC0415 - UDPipe and spaCy are not installed with conjoin
 
+import random
 import resource
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain, count, islice
 from pathlib import Path
 from typing import Any
 
@@ -136,6 +138,79 @@ class UdPipe:
         if fault.occurred():
             raise SystemExit(fault.message)
         return found
+
+
+class SpacyParser:
+    """spaCy's parser of some trees, by spaCy's own settings; it reads words alone.
+
+    Args:
+        path: its file.
+        trees: what it learns from, in CoNLL-U.
+        seed: of its weights and batches.
+        updates: batches of 16 sentences.
+        language: as stanza's treebanks are called, ``en_ewt``.
+    """
+
+    def __init__(self, path: Path, trees: Path, seed: int, updates: int, language: str) -> None:
+        self._path, self._trees, self._seed, self._updates = path, trees, seed, updates
+        self._language = language.partition("_")[0]
+
+    def train(self) -> None:
+        """Make its file, unless it is there."""
+        from spacy.training import Example
+        from spacy.util import fix_random_seed, minibatch
+
+        def make(out: Path) -> None:
+            fix_random_seed(self._seed)
+            nlp = self._untrained()
+            examples = [
+                Example(_whole(nlp, tree), _annotated(nlp, tree)) for tree in read(self._trees)
+            ]
+            optimizer, order = nlp.initialize(lambda: examples), random.Random(self._seed)
+            passes = (order.sample(examples, len(examples)) for _ in count())
+            for batch in islice(minibatch(chain.from_iterable(passes), 16), self._updates):
+                nlp.update(batch, sgd=optimizer, drop=0.2)
+            out.write_bytes(nlp.to_bytes())
+
+        once(self._path, make)
+
+    def parse(self, sentences: Sequence[DependencyTree]) -> Iterator[DependencyTree]:
+        """Trees of sentences of which the words are known."""
+        self.train()
+        nlp = self._untrained().from_bytes(self._path.read_bytes())
+        docs = nlp.pipe(_whole(nlp, tree) for tree in sentences)
+        for tree, doc in zip(sentences, docs, strict=True):
+            (root,) = (word.i for word in doc if word.head.i == word.i)
+            yield replace(tree, words=tuple(
+                replace(word, head=0 if found.i == root else found.head.i + 1,
+                        deprel="root" if found.i == root else found.dep_)
+                for word, found in zip(tree.words, doc, strict=True)
+            ))  # fmt: skip
+
+    def _untrained(self) -> Any:
+        import spacy
+
+        nlp = spacy.blank(self._language)
+        # Of few trees every relation is rare: with spaCy's 30 most would not be learned.
+        nlp.add_pipe("parser", config={"min_action_freq": 1})
+        return nlp
+
+
+def _whole(nlp: Any, tree: DependencyTree) -> Any:
+    """A tree's words as spaCy's document, one sentence whatever its parser would have."""
+    from spacy.tokens import Doc
+
+    starts = [number == 0 for number in range(len(tree.words))]
+    return Doc(nlp.vocab, words=[word.form for word in tree.words], sent_starts=starts)
+
+
+def _annotated(nlp: Any, tree: DependencyTree) -> Any:
+    """The same with heads and relations; a root is its own head."""
+    from spacy.tokens import Doc
+
+    heads = [word.head - 1 if word.head else number for number, word in enumerate(tree.words)]
+    relations = [word.deprel if word.head else "ROOT" for word in tree.words]
+    return Doc(nlp.vocab, words=[w.form for w in tree.words], heads=heads, deps=relations)
 
 
 def tagged(words: Sequence[str], tags: Sequence[str]) -> DependencyTree:

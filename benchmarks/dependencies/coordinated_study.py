@@ -1,6 +1,6 @@
 """Do coordinations that conjoin makes help a dependency parser that has learned from few trees?
 
-The parser is stanza's ``depparse``, small, or UDPipe's, trained here from nothing. L is drawn from a
+The parser is stanza's ``depparse``, small, UDPipe's or spaCy's, trained here from nothing. L is drawn from a
 treebank's training part, U is the rest of it without its annotation. What a row learns from, beside L:
 
 - ``alone``: nothing;
@@ -26,6 +26,7 @@ import torch
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from benchmarks.depparse import (
     Depparse,
+    SpacyParser,
     UdPipe,
     conjoin,
     once,
@@ -56,6 +57,9 @@ FUNCTIONAL = frozenset({"aux", "case", "cc", "clf", "cop", "det", "mark", "punct
 
 TINY = ("--hidden", 32, "--layers", 1, "--steps", 10, "--vocab-size", 1500)
 
+USUAL = {"stanza": 400, "udpipe": 10, "spacy": 1000}
+"""By parser, its updates, of UDPipe iterations, where none are asked for."""
+
 LICENCE = "CC-BY-SA-4.0"
 """Of both treebanks."""
 
@@ -69,9 +73,8 @@ class Study:
     def __init__(self, options: argparse.Namespace) -> None:
         self._options = options
         name = f"{options.treebank.name}-{options.size}" + "-tags" * options.tags
-        name += "-udpipe" * (options.parser == "udpipe") + "-features" * (
-            options.match == "features"
-        )
+        name += f"-{options.parser}" * (options.parser != "stanza")
+        name += "-features" * (options.match == "features")
         self._work: Path = options.work / name
         train, dev, test = (
             sorted(options.treebank.glob(f"*-ud-{part}.conllu*"))[0]
@@ -101,16 +104,18 @@ class Study:
 
     def _asked(self, seed: int) -> Sequence[DependencyTree]:
         """What is measured on; for UDPipe, which reads tags, with those that a tagger of L finds."""
-        if self._options.parser == "stanza":
-            return self._measured_on
-        return self._with_tags(self._measured_on, seed)
+        if self._options.parser == "udpipe":
+            return self._with_tags(self._measured_on, seed)
+        return self._measured_on
 
-    def _parser(self, row: str, seed: int) -> Depparse | UdPipe:
+    def _parser(self, row: str, seed: int) -> Depparse | UdPipe | SpacyParser:
         learned = self._learned(row, seed)
         updates = self._options.alone if row == ALONE else self._options.updates
         path = learned.parent / f"parser-{updates}.pt"
         if self._options.parser == "udpipe":
             return UdPipe(path, learned, updates)
+        if self._options.parser == "spacy":
+            return SpacyParser(path, learned, seed, updates, self._language)
         return Depparse(path, learned, seed, updates, self._language, tags=self._options.tags)
 
     def _learned(self, row: str, seed: int) -> Path:
@@ -237,13 +242,13 @@ def _options(line: Sequence[str] | None = None) -> argparse.Namespace:
         "--times", type=float, default=2.0, help="other sentences, times those of L"
     )
     parser.add_argument("--copies", type=int, default=2, help="of L beside them")
-    parser.add_argument("--parser", choices=("stanza", "udpipe"), default="stanza")
-    parser.add_argument("--updates", type=int, help="of stanza's (400); UDPipe's iterations (10)")
+    parser.add_argument("--parser", choices=USUAL, default="stanza")
+    parser.add_argument("--updates", type=int, help="of the parser; of UDPipe's iterations")
     parser.add_argument("--alone", type=int, help="the same of L alone")
     parser.add_argument("--tags", action="store_true", help="the parser reads UPOS")
     parser.add_argument("--split", choices=("dev", "test"), default="test", help="dev: for choices")
     found = parser.parse_args(line)
-    usual = 400 if found.parser == "stanza" else 10
+    usual = USUAL[found.parser]
     found.updates, found.alone = found.updates or usual, found.alone or usual
     return found
 
