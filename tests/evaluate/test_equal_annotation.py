@@ -95,7 +95,7 @@ OF_PRETRAINED = {
 def test_pages_show_what_is_kept_of_the_pretrained_encoder(corpus: str) -> None:
     """Each row's accuracy is that of the outcomes."""
     kept = Outcomes.read(ROOT / f"benchmarks/outcomes/{corpus}-minilm.jsonl")
-    table = table_of(corpus, "### With an encoder that others pretrained")
+    table = table_of(corpus, "## Without brackets", "benchmarks/pretrained_encoder/README.md")
     found, system = {}, ""
     for name, mean in re.findall(r"^\|\W*([a-z][^|]*)\|[^|]*\|([\d.]+) ", table, re.M):
         plain = re.sub(
