@@ -10,16 +10,20 @@ seeds. It has no word of the treebank: a bit for each test instance, by category
 Its first line has the split and the numbers of instances, every other one a run.
 """
 
+import base64
 import hashlib
 import json
 import re
 import sys
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, NotRequired, Self
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow.parquet as pq
 from typing_extensions import TypedDict
 
@@ -155,6 +159,23 @@ def packed(bits: Sequence[bool]) -> str:
 def unpacked(text: str, count: int) -> list[bool]:
     """The ``count`` bits that ``packed`` made a text of."""
     return [bit == "1" for bit in f"{int(text, 16):0{count}b}"[-count:]] if count else []
+
+
+def packed_counts(counts: npt.NDArray[np.int64]) -> str:
+    """Small counts of any shape, deflated, in base 64.
+
+    Raises:
+        ValueError: one is no byte.
+    """
+    if counts.size and not 0 <= counts.min() <= counts.max() < 256:
+        raise ValueError(f"counts of {counts.min()} to {counts.max()} are no bytes")
+    return base64.b64encode(zlib.compress(counts.astype(np.uint8).tobytes(), 9)).decode()
+
+
+def unpacked_counts(text: str, *shape: int) -> npt.NDArray[np.int64]:
+    """The counts that ``packed_counts`` made a text of; of one axis the length may be −1."""
+    counts = np.frombuffer(zlib.decompress(base64.b64decode(text)), np.uint8)
+    return counts.reshape(shape).astype(np.int64)
 
 
 def whole(gold: Sequence[Mapping[str, int]], predicted: Sequence[Mapping[str, int]]) -> bool:

@@ -1,24 +1,27 @@
 """What do variants gain on Japanese zero anaphora, over copies and over rules? Its runs and its tables.
 
 Every command of conjoin is a unit that is not done again: ``units`` prints them in order, ``run`` does those
-that are not done, until its hours are over, and evaluates; ``rules`` and ``tables`` print. README.md here has
-the commands. What each unit cost goes to outcomes/arguments_costs.jsonl.
+that are not done, until its hours are over, evaluates, and keeps what was right in
+outcomes/CORPUS-arguments.jsonl, of which ``tables`` prints; ``rules`` reads the corpus. README.md has the
+commands. What each unit cost goes to outcomes/arguments_costs.jsonl.
 """
 
 import argparse
+import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pyarrow.parquet as pq
+from typing_extensions import TypedDict
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-from benchmarks.outcomes import FOLDER
+from benchmarks.outcomes import FOLDER, packed_counts, unpacked_counts
 from benchmarks.table_parts import print_table, signed
 from benchmarks.units import Unit, evaluate, print_or_run
 from pipeline.core.comparison import Counts, compare_counts, documents_of, mean_sd
 from pipeline.core.documents import read_json
-from pipeline.core.predicates import DEP, ZAR
+from pipeline.core.predicates import DEP, ROLES, ZAR
 from pipeline.tasks.arguments.evaluation import ArgumentEvaluation, chosen_in
 from pipeline.tasks.arguments.figures import KINDS, counted, f1
 from pipeline.tasks.arguments.permutation import p_value
@@ -35,6 +38,9 @@ CONTROL = "copy"
 SIZES = ("500", "2000")
 
 FIGURES = (ZAR, DEP, "ALL")
+
+SHAPE = (-1, len(KINDS), len(ROLES), 3)
+"""Of what is counted in each predicate."""
 
 
 def chain(corpus: Path, seed: int, sizes: Sequence[str]) -> Iterator[Unit]:
@@ -75,22 +81,30 @@ def print_rules(corpus: Path) -> None:
     print_table(["split", "predicates", *FIGURES], rows)
 
 
-def measured(
-    corpus: Path, clauses: Sequence[Clause], metrics: Mapping[str, list[dict[str, object]]]
-) -> dict[tuple[int, str], dict[int, Counts]]:
-    """What each run got right, by |L| and system, by seed."""
-    found: dict[tuple[int, str], dict[int, Counts]] = {}
-    for each in metrics["runs"]:
-        name = f"{each['system']}-{each['labelled']}-{each['seed']}.parquet"
-        rows = pq.read_table(corpus / "evaluation/predictions" / name).to_pylist()
-        counts = counted([clause.predicate for clause in clauses], [chosen_in(row) for row in rows])
-        cell = int(str(each["labelled"])), str(each["system"])
-        found.setdefault(cell, {})[int(str(each["seed"]))] = counts
-    return found
+class Head(TypedDict):
+    """The first line of what is kept: ``sentences`` has the number of each predicate's, from 0."""
+
+    split: str
+    sentences: list[int]
+    rules: str
 
 
-def print_tables(corpus: Path) -> None:
-    """F1 beside the rules', gains over the control with intervals, and p of each seed.
+class Run(TypedDict):
+    """Every other line; counts are ``[predicates, KINDS, ROLES, 3]``, as ``packed_counts`` has them."""
+
+    system: str
+    labelled: int
+    seed: int
+    counts: str
+
+
+def kept_in(corpus: Path) -> Path:
+    """The file of a corpus."""
+    return FOLDER / f"{corpus.name}-arguments.jsonl"
+
+
+def keep(corpus: Path) -> None:
+    """Write what each run of an evaluation chose, and the rules, in counts.
 
     Raises:
         SystemExit: the predictions are of other predicates than the corpus has.
@@ -100,11 +114,36 @@ def print_tables(corpus: Path) -> None:
     clauses = evaluation.instances(corpus, metrics["split"], None)
     if dict(evaluation.sizes(clauses)) != metrics["instances"]:
         raise SystemExit(f"{corpus}: evaluate it again, it has other predicates by now")
-    sentences = documents_of(evaluation.documents(clauses))
-    found = measured(corpus, clauses, metrics)
-    rules = by_the_rules(clauses)
-    print(f"{corpus.name}, {metrics['split']}, {len(clauses):,} predicates\n")
-    rows = [["", "rules", "", *in_per_cent(rules)]]
+    names = evaluation.documents(clauses)
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
+    head: Head = {
+        "split": metrics["split"], "sentences": [numbers[name] for name in names],
+        "rules": packed_counts(by_the_rules(clauses)),
+    }  # fmt: skip
+    lines: list[Head | Run] = [head]
+    for each in metrics["runs"]:
+        name = f"{each['system']}-{each['labelled']}-{each['seed']}.parquet"
+        rows = pq.read_table(corpus / "evaluation/predictions" / name).to_pylist()
+        counts = counted([clause.predicate for clause in clauses], [chosen_in(row) for row in rows])
+        lines.append(
+            {"system": each["system"], "labelled": int(each["labelled"]), "seed": int(each["seed"]),
+             "counts": packed_counts(counts)}
+        )  # fmt: skip
+    kept_in(corpus).write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+def print_tables(corpus: Path) -> None:
+    """F1 beside the rules', gains over the control with intervals, and p of each seed, of what is kept."""
+    first, *lines = kept_in(corpus).read_text().splitlines()
+    head: Head = json.loads(first)
+    sentences = documents_of([str(number) for number in head["sentences"]])
+    found: dict[tuple[int, str], dict[int, Counts]] = {}
+    for run in map(json.loads, lines):
+        cell = found.setdefault((run["labelled"], run["system"]), {})
+        cell[run["seed"]] = unpacked_counts(run["counts"], *SHAPE)
+    predicates = len(head["sentences"])
+    print(f"{corpus.name}, {head['split']}, {predicates:,} predicates\n")
+    rows = [["", "rules", "", *in_per_cent(unpacked_counts(head["rules"], *SHAPE))]]
     for (labelled, system), runs in sorted(found.items()):
         cells = []
         for figure in FIGURES:
@@ -125,8 +164,8 @@ def print_tables(corpus: Path) -> None:
             gain = compare_counts(one, two, (0, labelled), sentences)
             if gain is None:
                 continue
-            each = sentences if sentences is not None else range(len(clauses))
-            ps = [f"{p_value(one[seed], two[seed], list(each)):.3f}" for seed in gain.seeds]
+            groups = list(sentences) if sentences is not None else list(range(predicates))
+            ps = [f"{p_value(one[seed], two[seed], groups):.3f}" for seed in gain.seeds]
             gains.append([f"{labelled:,}", system, figure, signed(gain), ", ".join(ps)])
     print(f"Gains over {CONTROL}\n")
     print_table(["L", "system", "of", "gain", "p of each seed"], gains)
@@ -143,6 +182,7 @@ def main(given: argparse.Namespace) -> None:
     units = [unit for seed in given.seeds for unit in chain(given.corpus, seed, given.sizes)]
     if print_or_run(units, given, COSTS):
         evaluate(given.corpus, given.split)
+        keep(given.corpus)
 
 
 def _options(line: Sequence[str] | None = None) -> argparse.Namespace:

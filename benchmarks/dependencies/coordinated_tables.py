@@ -10,10 +10,8 @@ which seeds and sentences are resampled together.
 """
 
 import argparse
-import base64
 import json
 import sys
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -23,7 +21,7 @@ from typing_extensions import TypedDict
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from benchmarks.dependencies.coordinated_study import ALONE, COUNTED, ROWS
-from benchmarks.outcomes import FOLDER
+from benchmarks.outcomes import FOLDER, packed_counts, unpacked_counts
 from benchmarks.parsers.parser_tables import Array, f1, gain
 from benchmarks.table_parts import print_table, signed
 from pipeline.core.documents import read_json
@@ -51,7 +49,7 @@ class Measured(TypedDict):
 
 
 class Kept(TypedDict):
-    """A line of ``KEPT``: ``counts`` are bytes ``[sentences, COUNTED]``, deflated, in base 64."""
+    """A line of ``KEPT``: ``counts`` are ``[sentences, COUNTED]``."""
 
     study: str
     row: str
@@ -85,9 +83,7 @@ def kept(work: Path) -> Iterator[Kept]:
         if not updates.isdecimal():
             continue
         one: Measured = read_json(path, Measured)
-        counts = np.array(one["counts"])
-        assert counts.max() < 256, path  # noqa: S101 - they are bytes
-        packed = base64.b64encode(zlib.compress(counts.astype(np.uint8).tobytes(), 9)).decode()
+        packed = packed_counts(np.array(one["counts"]))
         yield {"study": study, "row": path.parent.name, "split": split, "seed": one["seed"],
                "updates": one["updates"], "others": one["others"], "counts": packed}  # fmt: skip
 
@@ -105,8 +101,7 @@ def main(work: Path, split: str) -> None:
     found: Runs = {}
     for one in kept(work):
         if one["split"] == split:
-            counts = np.frombuffer(zlib.decompress(base64.b64decode(one["counts"])), np.uint8)
-            run = Run(one["others"], counts.reshape(-1, len(COUNTED)).astype(np.int64))
+            run = Run(one["others"], unpacked_counts(one["counts"], -1, len(COUNTED)))
             found.setdefault((one["row"], one["updates"]), {})[one["seed"]] = run
     order = sorted(found, key=lambda key: (ROWS.index(key[0].partition("-")[0]), key))
     alone = max(key for key in order if key[0] == ALONE)
