@@ -206,7 +206,8 @@ _ALL = (
         reader="wac",
         name="the Wikipedia Annotated Corpus, Japanese predicates with their arguments (Hangyo et al., 2014)",
         source="https://github.com/ku-nlp/WikipediaAnnotatedCorpus, folders knp and id",
-        place="data/raw/wac (the archive or what is in it), or other files in the KNP format",
+        place="data/raw/wac (the archive or what is in it), or other files in the KNP format; for pretrain "
+        "more Japanese in its folder text/ (.txt, .gz, .xz: a sentence a line, blanks between words)",
         licence="CC-BY-SA-4.0",
         remark="text and annotation; what is made of it is under it, too",
         notice=SourceNotice(

@@ -83,7 +83,9 @@ def _own_name(system: System) -> str:
     """The name of a system's predictor."""
     if system.generator is None:
         return system.predictor
-    name = "baseline" if system.generator == NO_GENERATOR else generator_name(system)
+    name = generator_name(system)
+    if system.generator == NO_GENERATOR:
+        name = name.replace(NO_GENERATOR, "baseline", 1)
     return f"{name}, {variation_name(system.variation)}" if system.variation else name
 
 
@@ -117,7 +119,7 @@ def system_phrase(system: System) -> str:
     if system.generator is None:
         name = f"“{system.predictor}”"
     elif system.generator == NO_GENERATOR:
-        name = "the baseline"
+        name = "the baseline" + (f" ({system.caption})" if system.caption else "")
     else:
         name = f"generation by {generator_name(system)}"
     variation = system.variation

@@ -108,7 +108,7 @@ def read_units(text: str, path: str) -> Iterator[Unit]:
     """
     seen: set[str] = set()
     begun: _Begun | None = None
-    lines = text.split("\n")
+    lines = text.replace("\r\n", "\n").split("\n")
     for number, line in enumerate(lines, 1):
         header = _HEADER.match(line)
         if header and begun is None:

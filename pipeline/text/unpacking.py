@@ -167,11 +167,11 @@ def read_whole(path: Path, allowance: UnpackingAllowance | None = None) -> str:
             raise InputError(
                 f"cannot be read: {error}", path=path, remedy="check the file"
             ) from error
-    return decoded(data, path).removeprefix("\ufeff")
+    return decoded(data, path)
 
 
 def decoded(data: bytes, path: Path | str, line: int = 1) -> str:
-    """The text of bytes that begin on a line of a file.
+    """The text of bytes that begin on a line of a file, without a byte-order mark if it is the first.
 
     Raises:
         InputError: they are no text in UTF-8; the line is named.
@@ -188,4 +188,4 @@ def decoded(data: bytes, path: Path | str, line: int = 1) -> str:
             "a NUL character, so not UTF-8 text", path=path, line=line + text.count("\n", 0, place),
             remedy="convert the file, if it is UTF-16, or mend it",
         )  # fmt: skip
-    return text
+    return text.removeprefix("\ufeff") if line == 1 else text

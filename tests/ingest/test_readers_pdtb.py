@@ -225,6 +225,18 @@ def test_an_archive_gives_what_its_folder_gives(tmp_path: Path) -> None:
     assert ingest(tmp_path / "packed/all.tar.gz", tmp_path / "three") == of_folder
 
 
+def test_marks_of_windows_are_no_text(tmp_path: Path) -> None:
+    """A byte-order mark shifts no range, and a line ends where its newline is."""
+    cause = EXPLICIT.replace("Explicit", "Implicit")
+    source = write(tmp_path / "in", {"00/d": [IMPLICIT, cause]})
+    plain = ingest(source, tmp_path / "one")
+    for path in source.rglob("d"):
+        path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\r\n"))
+    assert ingest(source, tmp_path / "two") == plain
+    odd = IMPLICIT.replace("then", "then\x0c\u2028")
+    assert len(ingest(write(tmp_path / "odd", {"00/d": [odd, cause]}), tmp_path / "three")) == 2
+
+
 def test_another_corpus_in_its_place_leaves_nothing_behind(tmp_path: Path) -> None:
     """Argument pairs where sentences were: their file goes, and the folder is of the new task."""
     (tmp_path / "trees").mkdir()

@@ -13,6 +13,7 @@ from pipeline.core.errors import InputError, SettingsError
 from pipeline.core.predicates import Argument, Predicate, read_predicates
 from pipeline.core.schema import read_sentences
 from pipeline.core.types import Span
+from pipeline.ingest.readers.wac import NO_TREE
 from pipeline.ingest.settings import IngestSettings
 from pipeline.ingest.splitting import fold_of
 from pipeline.ingest.stage import run
@@ -52,7 +53,7 @@ SENTENCE = unit(
 def ingested(folder: Path, text: str = SENTENCE, **given: Any) -> Path:
     source = folder / "source"
     source.mkdir(parents=True, exist_ok=True)
-    (source / "a.knp").write_text(text, encoding="utf-8")
+    (source / "a.knp").write_text(text, encoding="utf-8", newline="")
     wanted = {"reader": "wac", "source": source, "out": folder / "wac"}
     run(IngestSettings.build(wanted | {"split": ["train=*"]} | given, None))
     return folder / "wac"
@@ -87,7 +88,10 @@ def test_arguments_are_typed_by_their_bunsetsu(tmp_path: Path) -> None:
     card = read_json(corpus / "ingest.json")
     assert card["task"] == "arguments"
     assert card["splits"]["train"]["DEP_NOM"] == card["splits"]["train"]["ZAR_NOM"] == 1
-    assert card["refused"] == {"morpheme that is a blank (counts morphemes)": 1}
+    assert card["refused"] == {
+        "morpheme that is a blank (counts morphemes)": 1,
+        "argument in a sentence that the document lacks (counts tags)": 1,
+    }
 
 
 @pytest.mark.parametrize(
@@ -104,6 +108,32 @@ def test_bad_input_is_one_line(tmp_path: Path, text: str, what: str) -> None:
     with pytest.raises(InputError, match=what):
         ingested(tmp_path, text)
     assert not (tmp_path / "wac").exists()
+
+
+def test_marks_of_windows_are_no_text(tmp_path: Path) -> None:
+    """A byte-order mark and carriage returns."""
+    plain = list(read_predicates(ingested(tmp_path / "plain")))
+    marked = ingested(tmp_path / "marked", "\ufeff" + SENTENCE.replace("\n", "\r\n"))
+    assert list(read_predicates(marked)) == plain
+
+
+def test_what_arguments_are_not_in_the_sentence_is_counted(tmp_path: Path) -> None:
+    """In another sentence, in none of the text, or in one that is not there."""
+    nobody = '<rel type="ガ" target="不特定:人"/>'
+    tags = [tag("ガ", 0), tag("ヲ", 0, "z-9"), nobody]
+    other = unit("a-2", (-1, [("行く/動詞", "".join(tags))]))
+    refused = read_json(ingested(tmp_path, SENTENCE + other) / "ingest.json")["refused"]
+    assert refused["argument in another sentence (counts tags)"] == 1
+    assert refused["argument in a sentence that the document lacks (counts tags)"] == 2
+    assert refused["argument that the text does not name (counts tags)"] == 1
+
+
+def test_heads_in_a_circle_end_a_strict_run(tmp_path: Path) -> None:
+    """Else they are counted."""
+    circle = unit("a-2", (1, [("本/名詞", "")]), (0, [("話/名詞", "")]))
+    assert read_json(ingested(tmp_path, SENTENCE + circle) / "ingest.json")["refused"][NO_TREE] == 1
+    with pytest.raises(InputError, match=r"a\.knp:\d+: heads of bunsetsu that are no tree"):
+        ingested(tmp_path / "strict", SENTENCE + circle, strict=True)
 
 
 def test_options_of_folds(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Models behind an address: what is sent, what leaves, and what becomes of servers that misbehave."""
 
+import json
 import os
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +12,7 @@ from transformers import PreTrainedTokenizerFast
 
 from pipeline.core.errors import ConjoinError, ModelError, SettingsError
 from pipeline.models.writers.address import base_address, require_near
-from pipeline.models.writers.protocol import Prompt, Sampling, TextScore
+from pipeline.models.writers.protocol import Prompt, Sampling, TextScore, WrittenAnswer
 from pipeline.models.writers.served import NO_KEY, ServedWriter
 
 pytest.importorskip("openai", reason="models behind an address need the extra `served`")
@@ -63,14 +64,75 @@ def without_going_on(page: str, body: Body) -> Reply:
 
 
 def test_a_server_that_does_not_go_on_is_asked_in_the_users_message() -> None:
-    """That is tried once, the answer says so, and what it repeats of the beginning is left out."""
+    """That is tried once; an answer that repeats the beginning has gone on, and another one says so."""
     with serving(without_going_on) as stub:
         asked = writer(stub.address)
         found = dict(asked.answers([Prompt("q", "The cat", n) for n in range(3)]))
-    assert {(answer.text, answer.begun) for answer in found.values()} == {(" sat.", "asked")}
+        other = dict(asked.answers([Prompt("q", "A dog")]))
+    assert {(answer.text, answer.begun) for answer in found.values()} == {(" sat.", "continued")}
+    assert other == {0: WrittenAnswer("The cat sat.", "asked")}
     bodies = stub.bodies(CHAT)
     assert sum("continue_final_message" in body for body in bodies) == 1
-    assert bodies[-1]["messages"] == [{"role": "user", "content": "q\n\nThe cat"}]
+    assert bodies[-1]["messages"] == [{"role": "user", "content": "q\n\nA dog"}]
+
+
+def test_a_server_that_begins_answers_anew_does_not_go_on() -> None:
+    """It takes the question, and its first answer shows that it did not heed it."""
+
+    def anew(page: str, body: Body) -> Reply:
+        begun = body["messages"][-1]["content"].rpartition("\n")[2]
+        return chat(f"{begun} dog." if page == CHAT else "")
+
+    with serving(anew) as stub:
+        asked = writer(stub.address)
+        assert asked.begun == "asked"
+        assert dict(asked.answers([Prompt("q", "The cat")])) == {
+            0: WrittenAnswer(" dog.", "continued")
+        }
+
+
+@pytest.mark.parametrize(
+    "content", ['{"choices": {"a": 1}}', "[" * 100_000, '{"choices": [{"message": 1}]}']
+)
+def test_an_answer_of_another_form_is_none(content: str) -> None:
+    """Whatever it is, the next one is asked for."""
+
+    def strange(page: str, body: Body) -> Reply:
+        trial = body["messages"][0]["content"] == "Write a sentence."
+        return (
+            chat("one") if trial else (200, {"Content-Type": "application/json"}, content.encode())
+        )
+
+    with serving(strange) as stub:
+        (answer,) = dict(writer(stub.address).answers([Prompt("q")])).values()
+    assert answer.text is None
+    assert answer.reason
+
+
+@pytest.mark.parametrize(
+    ("logprobs", "usage", "wanted"),
+    [
+        ([None, -1.0, -2.0, -9.0], {"prompt_tokens": 3}, TextScore(-3.0, 2)),
+        ([None, -1.0, -2.0, -9.0], {}, TextScore(-3.0, 2)),
+        ([None, -1.0, -2.0, -9.0], None, TextScore(-3.0, 2)),
+        ([None, -1.0, float("nan"), -9.0], {"prompt_tokens": 3}, None),
+        ([None, -1e308, -1e308, -9.0], {"prompt_tokens": 3}, None),
+        ([None, float("-inf"), float("inf"), -9.0], {"prompt_tokens": 3}, None),
+    ],
+)
+def test_scores_are_numbers(
+    logprobs: list[float | None], usage: Body | None, wanted: TextScore | None
+) -> None:
+    """The token that was written is not of the text, whether or not the server counts tokens."""
+
+    def scored(page: str, body: Body) -> Reply:
+        if body["prompt"] != "the text":
+            return completion("x", [None, -1.0, -1.0, -9.0], 3)
+        found = json.loads(completion("x", logprobs)[2])
+        return reply(found | {"usage": usage})
+
+    with serving(scored) as stub:
+        assert dict(writer(stub.address).scores(["the text"])) == {0: wanted}
 
 
 def test_a_tokenizer_at_hand_begins_the_answer(word_tokenizer: PreTrainedTokenizerFast) -> None:

@@ -20,6 +20,7 @@ from pipeline.report.results import (
     read_generation,
     short_name,
     system_key,
+    system_name,
     system_phrase,
 )
 from pipeline.report.settings import ReportSettings
@@ -109,6 +110,16 @@ def test_a_system_is_named_ordered_and_compared_by_its_fields(tmp_path: Path) ->
         "T5, not synchronized", "T5 (adapted on twins), synchronized",
         "T5 (adapted on twins), not synchronized, mean",
     ]  # fmt: skip
+
+
+def test_variants_of_l_are_called_otherwise_than_the_baseline() -> None:
+    """A table has `copy`, `mask` and the baseline side by side."""
+    systems = [
+        system_of(name) for name in ("baseline", "copy", "mask", "mask-no-verbs", "mask-verbs")
+    ]
+    for called in (short_name, system_phrase, system_name):
+        assert len({called(system) for system in systems}) == len(systems), called
+    assert system_phrase(systems[1]) == "the baseline (twins)"
 
 
 def test_a_variation_has_its_generators_colour_and_every_generator_its_own() -> None:

@@ -113,6 +113,7 @@ PREDICATE_READERS: dict[str, Callable[[IngestSettings, Tally], Iterator[Annotate
         splitter=_splitter(s),
         licences=_licences(s, one_for_all(_licence(s)), known=True),
         allowance=UnpackingAllowance(s.largest_unpacked),
+        strict=s.strict,
     ),
     "world-arguments": lambda s, tally: _counted(_clauses(s, s.sentences), tally),
 }

@@ -177,10 +177,10 @@ def _pairs(
     found: list[tuple[Pair, frozenset[int], frozenset[int]]] = []
     explicit = set[tuple[frozenset[int], frozenset[int]]]()
     length = 0
-    for number, line in enumerate(decoded(data, place).splitlines(), 1):
+    for number, line in enumerate(decoded(data, place).split("\n"), 1):
         if not line.strip():
             continue
-        row = _Relation(line.split("|"), place, number, text)
+        row = _Relation(line.rstrip("\r").split("|"), place, number, text)
         senses, kind = row.senses(), row.columns[_KIND].lower()
         if not senses:
             tally.refuse("relation without a sense")

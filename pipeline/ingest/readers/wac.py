@@ -4,7 +4,7 @@ Words are morphemes, tags their classes. An argument is typed as in Konno et al.
 own bunsetsu it is none, where one of their bunsetsu depends on the other DEP, elsewhere in the sentence ZAR.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -33,6 +33,9 @@ _KNP = ".knp"
 BLANK = "morpheme that is a blank (counts morphemes)"
 NO_TREE = "sentence whose heads are no tree, kept: only what depends on what directly is read"
 NO_WORD = "sentence of blanks alone"
+ELSEWHERE = "argument in another sentence (counts tags)"
+NOWHERE = "argument that the text does not name (counts tags)"
+UNKNOWN_SENTENCE = "argument in a sentence that the document lacks (counts tags)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +58,7 @@ def read_wac(
     splitter: Splitter | None,
     licences: Licences,
     allowance: UnpackingAllowance,
+    strict: bool = False,
 ) -> Iterator[AnnotatedSentence]:
     """Yield the sentences of all documents in a split, in the order of their files.
 
@@ -69,10 +73,11 @@ def read_wac(
             ``id/test.id`` beside the files say, or by shares where there are none.
         licences: of the documents.
         allowance: what an archive may unpack to.
+        strict: whether heads that are no tree are an error, and not counted.
 
     Raises:
-        InputError: nothing to read, a file is not in the KNP format, or two sentences would have one id; file
-            and line are named.
+        InputError: nothing to read, a file is not in the KNP format, two sentences would have one id, or
+            ``strict`` finds heads that are no tree; file and line are named.
     """
     files = documents_within(source, _is_wanted, f"files *{_KNP}", _LARGEST, allowance)
     paths = sorted(path for path in files if path.endswith(_KNP))
@@ -93,6 +98,7 @@ def read_wac(
     owed = licences(documents)
     seen: set[str] = set()
     for document, units in zip(documents, read, strict=True):
+        names_there = {unit.name for unit in units}
         for index, unit in enumerate(units):
             split = assigned.split(document, index)
             if split is None:
@@ -111,10 +117,28 @@ def read_wac(
                 )
             seen.add(found.sentence_id)
             if not are_a_tree(unit.heads):
+                if strict:
+                    raise InputError(
+                        "heads of bunsetsu that are no tree", path=document.path, line=unit.line,
+                        remedy="mend the file, or leave --strict out",
+                    )  # fmt: skip
                 tally.refuse(NO_TREE, place=f"{document.path}:{unit.line}")
+            _count_outside(unit, names_there, tally)
             tally.keep()
             sentence = replace(found.sentence, split=split, license=owed[document.name])
             yield replace(found, sentence=sentence)
+
+
+def _count_outside(unit: Unit, there: Collection[str], tally: Tally) -> None:
+    """Count the tags of arguments that are in no role, as what they name is not in the sentence."""
+    for phrase in unit.phrases:
+        for tag in phrase.relations:
+            if tag.name not in _ROLE_OF or tag.sentence == unit.name:
+                continue
+            if tag.sentence is None:
+                tally.refuse(NOWHERE)
+            else:
+                tally.refuse(ELSEWHERE if tag.sentence in there else UNKNOWN_SENTENCE)
 
 
 def _annotated(unit: Unit, document: str, tally: Tally) -> AnnotatedSentence | None:

@@ -11,6 +11,7 @@ from pipeline.models.writers.protocol import (
     Scoring,
     TextScore,
     WrittenAnswer,
+    measured,
     question_of,
     text_question_of,
 )
@@ -78,7 +79,7 @@ class KeepingWriter:
         missing: dict[str, Prompt] = {}
         for question, prompt in zip(questions, prompts, strict=True):
             answer = kept.answer(question)
-            if answer is None or answer.text is None:
+            if answer is None or measured(prompt, answer).text is None:
                 missing[question] = prompt
             elif question not in found:
                 found[question] = answer
@@ -86,9 +87,10 @@ class KeepingWriter:
         asked = list(missing)
         with closing(writer.answers(list(missing.values()))) as answers:
             for place, answer in answers:
-                kept.add_answer(asked[place], answer)
-                found[asked[place]] = answer
-                share.add(empty=answer.empty, reason=answer.reason)
+                question = asked[place]
+                found[question] = taken = measured(missing[question], answer)
+                kept.add_answer(question, taken)
+                share.add(empty=taken.empty, reason=taken.reason)
                 share.require_few()
         return [found[question] for question in questions]
 

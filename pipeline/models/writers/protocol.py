@@ -15,7 +15,8 @@ Begun = Literal["chat", "continued", "templated", "plain", "asked"]
 
 ``chat``: there was none; ``continued``: as an assistant's message that the server goes on with;
 ``templated``: in the model's chat template, which was filled in here; ``plain``: as a text without any
-template; ``asked``: at the end of the user's message, so that the model may or may not go on with it.
+template; ``asked``: at the end of the user's message, so that the model may or may not go on with it (where
+it repeats it and goes on, the answer is ``continued``).
 """
 
 
@@ -70,6 +71,21 @@ class TextScore:
 
     total: float
     tokens: int
+
+
+_LONGEST_TOKEN = 100
+"""Characters, on an average far beyond any text's."""
+
+
+def measured(prompt: Prompt, answer: WrittenAnswer) -> WrittenAnswer:
+    """An answer; none where it has more lines, or more text, than its tokens can have.
+
+    Each of its lines could be a row that keeps the whole of it.
+    """
+    text = answer.text or ""
+    if text.count("\n") <= prompt.tokens and len(text) <= _LONGEST_TOKEN * prompt.tokens:
+        return answer
+    return WrittenAnswer(None, answer.begun, "longer than what was asked for")
 
 
 class Writer(Protocol):

@@ -9,6 +9,7 @@ from pipeline.models.writers.protocol import (
     Sampling,
     TextScore,
     WrittenAnswer,
+    measured,
     question_of,
     text_question_of,
 )
@@ -37,7 +38,7 @@ class ReplayWriter:
             answer = self._kept.answer(question_of(self._model, self._sampling, prompt))
             if answer is None:
                 raise _unknown("completion")
-            found.append(answer)
+            found.append(measured(prompt, answer))
         return found
 
     def scored(self, texts: Sequence[str]) -> list[TextScore | None]:

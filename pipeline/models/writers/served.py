@@ -143,7 +143,7 @@ class ServedWriter:
         refused, waits = "", self._waits
         for way in ways:
             try:
-                self._tried(partial(self._request, _TRIAL, way), waits)
+                text, waits = self._tried(partial(self._request, _TRIAL, way), waits), self._waits
             except _RefusedError as error:
                 refused = refused or str(error)
             except _MissingError as error:
@@ -154,7 +154,9 @@ class ServedWriter:
                 # Some fail where a model has no template.
                 refused, waits = refused or str(error), ()
             else:
-                return way
+                if way != "continued" or not _begins_again(text, _TRIAL):
+                    return way
+                refused = refused or "it begins answers anew"
         raise self._error(f"refuses every form of a prompt: {refused}", "check --model and its log")
 
     def require_logprobs(self) -> None:
@@ -194,9 +196,13 @@ class ServedWriter:
     def _answer(self, prompt: Prompt, begun: Begun) -> WrittenAnswer:
         way: Begun = "chat" if begun in ("continued", "asked") and not prompt.begins else begun
         try:
-            return WrittenAnswer(self._tried(partial(self._request, prompt, way), self._waits), way)
+            text = self._tried(partial(self._request, prompt, way), self._waits)
         except (_RefusedError, _MissingError) as error:
             return WrittenAnswer(None, way, str(error))
+        if _begins_again(text, prompt):  # what was only asked to go on has gone on, then
+            text = text.lstrip().removeprefix(prompt.begins)
+            way = "continued" if way == "asked" else way
+        return WrittenAnswer(text, way)
 
     def _logprobs(self, text: str) -> list[float] | None:
         try:
@@ -226,10 +232,7 @@ class ServedWriter:
         else:
             options["max_completion_tokens"] = prompt.tokens
         found = self._client.chat.completions.create(messages=messages, **options)
-        text = _text(found, lambda: found.choices[0].message.content)
-        # Who was asked to go on may begin again.
-        again = way == "asked" and text.lstrip().startswith(prompt.begins)
-        return text.lstrip().removeprefix(prompt.begins) if again else text
+        return _text(found, lambda: found.choices[0].message.content)
 
     def _request_logprobs(self, text: str) -> list[float]:
         found = self._client.completions.create(
@@ -237,11 +240,15 @@ class ServedWriter:
         )
 
         try:
-            # The last is the one that was written.
-            known = found.choices[0].logprobs.token_logprobs[: found.usage.prompt_tokens]
-            return [float(each) for each in known[1:]]
-        except (AttributeError, IndexError, TypeError, ValueError) as error:
+            known = found.choices[0].logprobs.token_logprobs
+            # Behind those of the text is one that was written, and not every server counts them.
+            asked = getattr(found.usage, "prompt_tokens", None) or len(known) - 1
+            own = [float(each) for each in known[1:asked]]
+        except (AttributeError, LookupError, OverflowError, TypeError, ValueError) as error:
             raise _RefusedError("no log-probabilities") from error
+        if not math.isfinite(sum(own)):
+            raise _RefusedError("log-probabilities that are no numbers")
+        return own
 
     def _all(
         self, work: Callable[[_Item], _T], items: Sequence[_Item]
@@ -278,7 +285,7 @@ class ServedWriter:
                 reason, there = "no answer in time", False
             except openai.APIConnectionError as error:
                 reason, there = self._said(error.__cause__ or error), False
-            except (openai.APIError, ValueError):
+            except (openai.APIError, ValueError, RecursionError):
                 reason, there = "an answer that breaks off or is no JSON", True
             except _MissingError as error:
                 reason, there = str(error), True
@@ -308,6 +315,11 @@ class ServedWriter:
         return ModelError(f"the server at {self._address} {what}", remedy=remedy)
 
 
+def _begins_again(text: str, prompt: Prompt) -> bool:
+    """Whether an answer repeats what it was to go on with."""
+    return bool(prompt.begins) and text.lstrip().startswith(prompt.begins)
+
+
 def _text(found: object, part: Callable[[], object]) -> str:
     """The completion in what came; "" where the model said nothing.
 
@@ -322,7 +334,7 @@ def _text(found: object, part: Callable[[], object]) -> str:
         )
     try:
         text = part()
-    except (AttributeError, IndexError, TypeError) as error:
+    except (AttributeError, LookupError, TypeError) as error:
         raise _MissingError("an answer without a completion", there=True) from error
     if text is not None and not isinstance(text, str):
         raise _MissingError("an answer without a completion", there=True)

@@ -383,14 +383,31 @@ def test_an_answer_without_measure_is_refused(corpus: Path, tmp_path: Path, text
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(asking, "ServedWriter", lambda *_, **__: Long())
-        with pytest.raises(ModelError, match="where 2,048 tokens were asked for"):
+        with pytest.raises(InputError, match="no new pair was kept"):
             run(served(corpus, filter="none", limit=2, out=corpus / "candidates/long"))
     kept = KeptAnswers.going_on(tmp_path / "mine.jsonl")
     for prompt in asked:
         kept.add_answer(question_of("mine", Sampling(), prompt), WrittenAnswer(text, "chat"))
     mine = {"replay": tmp_path / "mine.jsonl", "model": "mine", "out": corpus / "candidates/mine"}
-    with pytest.raises(ModelError, match="where 2,048 tokens were asked for"):
+    with pytest.raises(InputError, match="no new pair was kept"):
         run(settings(corpus, writer="replay", filter="none", limit=2, **mine))
+
+
+def test_an_answer_without_a_list_is_counted(
+    corpus: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Who was only asked to go on may number its items."""
+
+    class Numbered(Canned):
+        def answers(self, prompts: Sequence[Prompt]) -> Generator[tuple[int, WrittenAnswer]]:
+            """The same for each."""
+            yield from ((n, WrittenAnswer("1. one\n2. two", "asked")) for n in range(len(prompts)))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(asking, "ServedWriter", lambda *_, **__: Numbered())
+        with pytest.raises(InputError, match="no new pair was kept"):
+            run(served(corpus, filter="none", limit=2, out=corpus / "candidates/numbered"))
+    assert "no list in the completion" in capsys.readouterr().out
 
 
 def test_rows_are_the_same_from_two_workers_and_after_a_kill(

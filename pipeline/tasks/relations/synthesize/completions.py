@@ -7,7 +7,7 @@ import torch
 
 from pipeline.core.candidates import SERVED
 from pipeline.core.documents import read_json
-from pipeline.core.errors import ModelError, SettingsError
+from pipeline.core.errors import SettingsError
 from pipeline.core.parquet import MANIFEST
 from pipeline.models.loading import identity, locate
 from pipeline.models.roles import CAUSAL_LM, check_role, load_role
@@ -28,7 +28,6 @@ from pipeline.tasks.relations.synthesize.settings import SynthesizeSettings
 ASKED = "answers that were only asked to go on with the list, since the server cannot"
 
 _SAMPLING = Sampling()  # temperature 0
-_LONGEST_TOKEN = 100  # characters, on an average far beyond any text's
 
 
 class Completions:
@@ -81,12 +80,9 @@ class Completions:
 
         Raises:
             InputError: a prompt is not among those that are replayed.
-            ModelError: of the writer; most answers are empty, or one is longer than was asked for.
+            ModelError: of the writer; or most answers are empty.
         """
-        found = self.asked.complete(prompts)
-        for prompt, answer in zip(prompts, found, strict=True):
-            _check_length(prompt, answer)
-        return found
+        return self.asked.complete(prompts)
 
     def _local(self, device: torch.device) -> Answering:
         model, tokenizer, _ = load_role(CAUSAL_LM, self._where)
@@ -103,20 +99,6 @@ class Completions:
     def question(self, prompt: Prompt) -> str:
         """Hex SHA-256 of what was asked of whom."""
         return question_of(self._name, _SAMPLING, prompt)
-
-
-def _check_length(prompt: Prompt, answer: WrittenAnswer) -> None:
-    """Refuse an answer without measure, of which each line would be a row with the whole of it.
-
-    Raises:
-        ModelError: it has more lines, or more text, than its tokens can have.
-    """
-    text = answer.text or ""
-    if text.count("\n") > prompt.tokens or len(text) > _LONGEST_TOKEN * prompt.tokens:
-        raise ModelError(
-            f"an answer has {len(text):,} characters, where {prompt.tokens:,} tokens were asked for",
-            remedy="look at the server, or at the completions that are replayed",
-        )
 
 
 def _model_of(place: Path) -> str:

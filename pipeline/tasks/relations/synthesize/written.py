@@ -23,6 +23,7 @@ from pipeline.tasks.relations.synthesize.rows import (
     CONTROL,
     EMPTY,
     NO_COMPLETION,
+    NO_LIST,
     NO_VERDICT,
     OWN_AGAIN,
     TOO_LONG,
@@ -197,10 +198,11 @@ class WrittenPairs(SyntheticFiles):
         for source, each in zip(sources, written, strict=True):
             seen = {" ".join(source.pair.words1).casefold(): ARG1_AGAIN}
             seen[" ".join(source.pair.words2).casefold()] = OWN_AGAIN
-            for text in [""] if each.arguments is None else each.arguments:
+            nothing = NO_COMPLETION if each.arguments is None else NO_LIST
+            for text in each.arguments or [""]:
                 words = tuple(text.split())
                 said = " ".join(words)
-                reason = NO_COMPLETION if each.arguments is None else None if words else EMPTY
+                reason = None if words else EMPTY if each.arguments else nothing
                 reason = reason or (None if is_without_control(said) else CONTROL)
                 reason = reason or seen.get(said.casefold())
                 seen.setdefault(said.casefold(), TWICE)
