@@ -164,7 +164,7 @@ def print_tables(corpus: Path) -> None:
             gain = compare_counts(one, two, (0, labelled), sentences)
             if gain is None:
                 continue
-            groups = list(sentences) if sentences is not None else list(range(predicates))
+            groups = list(range(predicates)) if sentences is None else sentences
             ps = [f"{p_value(one[seed], two[seed], groups):.3f}" for seed in gain.seeds]
             gains.append([f"{labelled:,}", system, figure, signed(gain), ", ".join(ps)])
     print(f"Gains over {CONTROL}\n")

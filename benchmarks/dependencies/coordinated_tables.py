@@ -3,8 +3,8 @@
     python benchmarks/dependencies/coordinated_tables.py keep data/coordinated-half/ud-ewt-250
     python benchmarks/dependencies/coordinated_tables.py print data/coordinated-half/ud-ewt-250 [--split dev]
 
-`keep` writes what was counted to ``benchmarks/outcomes/dependencies.jsonl``, from which `print` takes a study
-whose folder is not there. LAS, CLAS and F1 of conjuncts and coordinators (relation and head right), in per
+`keep` writes what was counted to ``benchmarks/outcomes/dependencies-FOLDER.jsonl``, from which `print` takes a
+study whose folder is not there. LAS, CLAS and F1 of conjuncts and coordinators (relation and head right), in per
 cent, are means over seeds. Beside them stands the paired difference to L alone with its 95 % interval, for
 which seeds and sentences are resampled together.
 """
@@ -34,7 +34,9 @@ FIGURES = {
 }
 
 
-KEPT = FOLDER / "dependencies.jsonl"
+def kept_in(work: Path) -> Path:
+    """Where the runs of a treebank, a size and a parser are kept, whatever the study."""
+    return FOLDER / f"dependencies-{work.name}.jsonl"
 
 
 class Measured(TypedDict):
@@ -49,7 +51,7 @@ class Measured(TypedDict):
 
 
 class Kept(TypedDict):
-    """A line of ``KEPT``: ``counts`` are ``[sentences, COUNTED]``."""
+    """A line of what is kept: ``counts`` are ``[sentences, COUNTED]``."""
 
     study: str
     row: str
@@ -72,10 +74,10 @@ Runs = dict[tuple[str, int], dict[int, Run]]
 
 
 def kept(work: Path) -> Iterator[Kept]:
-    """The lines of a study: its own files', or those of ``KEPT``."""
+    """The lines of a study: its own files', or those that are kept."""
     study = "/".join(work.parts[-2:])
     if not work.is_dir():
-        lines = map(json.loads, KEPT.read_text().splitlines())
+        lines = map(json.loads, kept_in(work).read_text().splitlines())
         yield from (line for line in lines if line["study"] == study)
         return
     for path in sorted(work.glob("seed-*/*/*-*.json")):
@@ -90,10 +92,10 @@ def kept(work: Path) -> Iterator[Kept]:
 
 def keep(work: Path) -> None:
     """Put a study's runs in place of those that were kept of it."""
-    own = list(kept(work))
-    lines = map(json.loads, KEPT.read_text().splitlines() if KEPT.exists() else ())
+    own, path = list(kept(work)), kept_in(work)
+    lines = map(json.loads, path.read_text().splitlines() if path.exists() else ())
     every = [*(line for line in lines if line["study"] != own[0]["study"]), *own]
-    KEPT.write_text("".join(json.dumps(line) + "\n" for line in every))
+    path.write_text("".join(json.dumps(line) + "\n" for line in every))
 
 
 def main(work: Path, split: str) -> None:

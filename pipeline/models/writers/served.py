@@ -143,7 +143,7 @@ class ServedWriter:
         refused, waits = "", self._waits
         for way in ways:
             try:
-                text, waits = self._tried(partial(self._request, _TRIAL, way), waits), self._waits
+                text = self._tried(partial(self._request, _TRIAL, way), waits)
             except _RefusedError as error:
                 refused = refused or str(error)
             except _MissingError as error:
