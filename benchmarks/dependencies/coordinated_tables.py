@@ -4,8 +4,8 @@
     python benchmarks/dependencies/coordinated_tables.py print data/coordinated-half/ud-ewt-250 [--split dev]
 
 `keep` writes what was counted to ``benchmarks/outcomes/dependencies-FOLDER.jsonl``, from which `print` takes
-a study whose folder is not there. LAS, CLAS and F1 of conjuncts and coordinators (relation and head right), in
-per cent, are means over seeds. Beside them stands the paired difference to L alone with its 95 % interval,
+a study whose folder is not there. LAS, CLAS and F1 of conjuncts and coordinators (relation and head right),
+in per cent, are means over seeds. Beside them stands the paired difference to L alone with its 95 % interval,
 for which seeds and sentences are resampled together.
 """
 
