@@ -6,12 +6,14 @@ treebank's training part, U is the rest of it without its annotation. What a row
 - ``alone``: nothing;
 - ``own``: candidates whose sources and fills are L's;
 - ``unranked``: candidates of U and L, as the parser ``alone`` reads U; their fills are constituents of both;
+- ``ranked``: the same, each fill the one that a masked language model prefers of 16;
 - ``harvested``: sentences of U in which that parser finds a coordination, as it reads them;
 - ``parsed``: sentences of U in which it finds none (is it the coordinations, or more text?);
 - ``gold``: the treebank's trees of the sentences of ``harvested``, which people annotated.
 
-So all rows but ``gold`` have the annotation of L alone. A file that is there is not made again. See README.md
-here; ``coordinated_tables.py`` prints what came of it.
+So all rows but ``gold`` have the annotation of L alone. Where L is the whole training part there is no U, and
+``alone`` and ``own`` can be made. A file that is there is not made again. See README.md here;
+``coordinated_tables.py`` prints what came of it.
 """
 
 import argparse
@@ -41,7 +43,8 @@ from pipeline.text.dependencies import DependencyTree
 from pipeline.text.dependency_phrases import phrases_of
 
 ALONE, GOLD = "alone", "gold"
-MADE = ("own", "unranked")
+OWN, UNRANKED, RANKED = "own", "unranked", "ranked"
+MADE = (OWN, UNRANKED, RANKED)
 READ = ("harvested", "parsed")
 ROWS = (ALONE, *MADE, *READ, GOLD)
 
@@ -63,6 +66,12 @@ USUAL = {"stanza": 400, "udpipe": 10, "spacy": 1000}
 LICENCE = "CC-BY-SA-4.0"
 """Of both treebanks."""
 
+POOL = 16
+"""Fills that a model chooses among."""
+
+ALL = "all"
+"""As the size of L: every sentence of the training part."""
+
 LEAST_WORDS = 5
 """Of a source sentence: L has few."""
 
@@ -82,6 +91,7 @@ class Study:
         )
         self._language = train.name.partition("-")[0]
         self._train = read(train)
+        self._size = len(self._train) if options.size == ALL else int(options.size)
         self._measured_on = read(dev if options.split == "dev" else test)
 
     def run(self, seed: int) -> None:
@@ -150,7 +160,7 @@ class Study:
             every = [tree for tree, has in zip(trees, joined, strict=True) if has == wanted]
         # The same sentences for `harvested` and `gold`.
         random.Random(f"others/{seed}").shuffle(every)
-        return every[: round(self._options.times * self._options.size)]
+        return every[: round(self._options.times * self._size)]
 
     def _parsed(self, seed: int) -> Path:
         """U as the parser of L reads it, with the tags that a tagger of L finds."""
@@ -171,33 +181,44 @@ class Study:
 
     def _exported(self, row: str, seed: int) -> Path:
         """Candidates with their trees."""
-        corpus = self._place(seed) / f"corpus-{row}"
-        exported = corpus / "candidates.conllu"
+        corpus = self._corpus(OWN if row == OWN else UNRANKED, seed)
+        candidates = corpus / ("ranked" if row == RANKED else "candidates")
+        exported = candidates.with_suffix(".conllu")
         if exported.exists():
             return exported
+        # Where nothing is ranked, what matters of the model is its tokenizer.
+        pool, model = 1, corpus / "models/bert/seed-0"
+        if row == RANKED:
+            pool, model = POOL, self._options.masked_lm
+        conjoin(
+            "generate", corpus, "--fills", "attested", "--pool", pool,
+            "--match", self._options.match, "--lm", "bert", "--model", model,
+            "--references", self._options.references, "--seed", seed, "--out", candidates,
+        )  # fmt: skip
+        conjoin("export", candidates, "--format", "conllu", "--out", exported)
+        return exported
+
+    def _corpus(self, row: str, seed: int) -> Path:
+        """L, and U but for ``own``, with the constituents of their trees and a tiny model."""
+        corpus = self._place(seed) / f"corpus-{row}"
+        if (corpus / "models/bert/seed-0").exists():
+            return corpus
         treebank = self._place(seed) / "treebank" / f"{self._language}-ud-train.conllu"
         once(treebank, lambda out: write_trees(self._draw(seed)[0], out))
         unlabelled: tuple[object, ...] = ()
-        if row == "unranked":
+        if row != OWN:
             unlabelled = ("--unlabelled", self._parsed(seed), "--unlabelled-license", LICENCE)
         conjoin(
             "ingest", "conllu", treebank.parent, "--license", LICENCE, *unlabelled, "--out", corpus
         )
         conjoin("preparse", corpus, "--parser", "treebank", "--min-words", LEAST_WORDS)
-        # Nothing is ranked: what matters of the model is its tokenizer.
         conjoin("pretrain", corpus, "--lm", "bert", *TINY)
-        conjoin(
-            "generate", corpus, "--fills", "attested", "--pool", 1, "--match", self._options.match,
-            "--lm", "bert", "--model", corpus / "models/bert/seed-0",
-            "--references", self._options.references, "--seed", seed, "--out", corpus / "candidates",
-        )  # fmt: skip
-        conjoin("export", corpus / "candidates", "--format", "conllu", "--out", exported)
-        return exported
+        return corpus
 
     @cache  # noqa: B019 - a study lives as long as its process
     def _draw(self, seed: int) -> tuple[list[DependencyTree], list[DependencyTree]]:
         """L, and U with what people annotated of it."""
-        size = self._options.size
+        size = self._size
         order = list(range(len(self._train)))
         random.Random(f"{seed}/{size}").shuffle(order)
         rest = order[size : size + self._options.most]
@@ -229,7 +250,7 @@ def counted(gold: DependencyTree, found: DependencyTree) -> list[int]:
 def _options(line: Sequence[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--treebank", type=Path, required=True, help="folder with *-ud-*.conllu*")
-    parser.add_argument("--size", type=int, default=250, help="sentences of L")
+    parser.add_argument("--size", default="250", help=f"sentences of L, or {ALL!r}")
     parser.add_argument("--seeds", type=int, nargs="+", required=True)
     parser.add_argument("--rows", nargs="+", default=ROWS, choices=ROWS)
     parser.add_argument("--work", type=Path, default=Path("data/coordinated-study"))
@@ -238,6 +259,7 @@ def _options(line: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument(
         "--match", choices=("label", "head", "features"), default="label", help="of fills"
     )
+    parser.add_argument("--masked-lm", type=Path, help="the model that chooses fills, a folder")
     parser.add_argument(
         "--times", type=float, default=2.0, help="other sentences, times those of L"
     )
@@ -249,6 +271,10 @@ def _options(line: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--split", choices=("dev", "test"), default="test", help="dev: for choices")
     found = parser.parse_args(line)
     usual = USUAL[found.parser]
+    if RANKED in found.rows and found.masked_lm is None:
+        parser.error(f"row {RANKED!r} needs --masked-lm")
+    if found.size == ALL and not {ALONE, OWN}.issuperset(found.rows):
+        parser.error(f"--size {ALL} leaves no sentence to read: its rows are {ALONE} and {OWN}")
     found.updates, found.alone = found.updates or usual, found.alone or usual
     return found
 
