@@ -30,11 +30,11 @@ def reply(value: object, status: int = 200, **headers: str) -> Reply:
     return status, content, json.dumps(value).encode()
 
 
-def chat(text: str | None) -> Reply:
+def chat(text: str | None, ended: str = "stop") -> Reply:
     """A chat completion."""
     choice = {
         "index": 0,
-        "finish_reason": "stop",
+        "finish_reason": ended,
         "message": {"role": "assistant", "content": text},
     }
     return reply({"id": "x", "object": "chat.completion", "created": 0, "model": "m",

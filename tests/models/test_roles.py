@@ -34,6 +34,7 @@ from transformers import (
 
 from pipeline.core.errors import ModelError
 from pipeline.infill.families.known import check_language_model, load_language_model
+from pipeline.models import single_file
 from pipeline.models.loading import identity, locate
 from pipeline.models.roles import KEPT_ENCODER, load_encoder, words_fact
 from pipeline.models.words import WordEncoding
@@ -197,6 +198,12 @@ READ: dict[str, Callable[[Path, Path], object]] = {
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A corpus to train on."""
     return tiny.build(tmp_path_factory.mktemp("corpus"))
+
+
+@pytest.fixture(autouse=True)
+def without_gguf(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The package that reads a .gguf, which is not conjoin's, may be installed here."""
+    monkeypatch.setattr(single_file, "find_spec", lambda _: None)
 
 
 @pytest.fixture

@@ -56,6 +56,13 @@ def test_prompts_are_chats_whose_answer_is_begun() -> None:
     assert "continue_final_message" not in plain
 
 
+def test_an_answer_says_whether_its_tokens_ended_it() -> None:
+    """As far as the server does."""
+    with serving(lambda _, body: chat("x", body["messages"][0]["content"])) as stub:
+        found = dict(writer(stub.address).answers([Prompt("stop"), Prompt("length")]))
+    assert (found[0].cut, found[1].cut) == (False, True)
+
+
 def without_going_on(page: str, body: Body) -> Reply:
     """As `transformers serve`: an unknown field is refused."""
     if "continue_final_message" in body:

@@ -169,6 +169,17 @@ def test_replay_says_the_same_without_a_server(tmp_path: Path) -> None:
         written(ReplayWriter(KeptAnswers.earlier(path), "other", SAMPLING), PROMPTS)
 
 
+def test_that_an_answer_was_cut_is_kept(tmp_path: Path) -> None:
+    """Of others nothing more is in the file than there used to be."""
+    kept = KeptAnswers.going_on(tmp_path / "kept.jsonl")
+    answers = [WrittenAnswer("one an", "chat", cut=True), WrittenAnswer("one .", "chat")]
+    for question, answer in zip("ab", answers, strict=True):
+        kept.add_answer(question, answer)
+    again = KeptAnswers.going_on(tmp_path / "kept.jsonl")
+    assert [again.answer("a"), again.answer("b")] == answers
+    assert '"cut"' not in (tmp_path / "kept.jsonl").read_text().splitlines()[1]
+
+
 @pytest.mark.parametrize("place", ["nowhere", "empty"])
 def test_replay_of_nothing(place: str, tmp_path: Path) -> None:
     """A folder without completions, or none."""
@@ -266,6 +277,22 @@ def test_greedy_is_the_best_token_each_time(causal: Path) -> None:
         ids.append(best)
     found = said(local(causal, Sampling()), [Prompt("Where?", "near the", tokens=6)])
     assert found == [tokenizer.decode(ids[start:])]
+
+
+def test_whoever_is_not_done_when_the_tokens_are_over_is_cut(causal: Path) -> None:
+    """Whoever is not has the same answer with more tokens; an eighth of them end one here."""
+    model = AutoModelForCausalLM.from_pretrained(causal).eval()
+    model.generation_config.eos_token_id = list(range(0, model.config.vocab_size, 8))
+    tokenizer = AutoTokenizer.from_pretrained(causal)
+    writer = LocalWriter(model, tokenizer, "tiny", Sampling(1.0))
+    short, long = (
+        dict(writer.answers([Prompt("Where?", "near the", n, tokens) for n in range(24)]))
+        for tokens in (4, 5)
+    )
+    assert {answer.cut for answer in short.values()} == {True, False}
+    for n in range(24):
+        assert short[n].cut or not long[n].cut
+        assert short[n].cut or short[n].text == long[n].text
 
 
 def test_samples_are_of_the_seed(causal: Path) -> None:

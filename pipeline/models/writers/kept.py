@@ -1,8 +1,8 @@
 """The file of what a language model answered: JSON lines, appended as answers come.
 
 A line has the digest of what was asked, ``question``, and either the ``completion`` (null where nothing
-came) and how the answer was ``begun``, or the ``score`` of a text. Where a run was killed the file may end in
-half a line, which is dropped; of lines for one question the last counts.
+came), how the answer was ``begun`` and, if so, ``cut``, or the ``score`` of a text. Where a run was killed
+the file may end in half a line, which is dropped; of lines for one question the last counts.
 """
 
 import json
@@ -34,6 +34,7 @@ class KeptLine(TypedDict):
     completion: NotRequired[str | None]
     begun: NotRequired[Begun]
     reason: NotRequired[str]
+    cut: NotRequired[bool]
     score: NotRequired[KeptScore | None]
 
 
@@ -87,7 +88,9 @@ class KeptAnswers:
         line = self._line(question)
         if line is None or "completion" not in line:
             return None
-        return WrittenAnswer(line["completion"], line.get("begun", "chat"), line.get("reason", ""))
+        return WrittenAnswer(
+            line["completion"], line.get("begun", "chat"), line.get("reason", ""), line.get("cut", False)
+        )  # fmt: skip
 
     def score(self, question: str) -> TextScore | None:
         """The score of a text, if one is kept and came."""
@@ -102,6 +105,8 @@ class KeptAnswers:
         }  # fmt: skip
         if answer.reason:
             line["reason"] = answer.reason
+        if answer.cut:
+            line["cut"] = True
         self._add(line)
 
     def add_score(self, question: str, score: TextScore | None) -> None:

@@ -92,11 +92,14 @@ class LocalWriter(Answering):
             texts = self._written(
                 [prompts[place] for place in places], [ids[place]["input_ids"] for place in places]
             )
-            for place, text in zip(places, texts, strict=True):
-                yield place, WrittenAnswer(text, self._begun)
+            for place, (text, cut) in zip(places, texts, strict=True):
+                yield place, WrittenAnswer(text, self._begun, cut=cut)
 
     @torch.inference_mode()
-    def _written(self, prompts: Sequence[Prompt], ids: Sequence[Sequence[int]]) -> list[str]:
+    def _written(
+        self, prompts: Sequence[Prompt], ids: Sequence[Sequence[int]]
+    ) -> list[tuple[str, bool]]:
+        """Each answer, and whether it was cut."""
         # On the left, so that all go on at one place; what stands there nobody sees.
         inputs, mask = token_batch(ids, 0, self._model.device, left=True)
         width = inputs.shape[1]
@@ -105,14 +108,13 @@ class LocalWriter(Answering):
             inputs, attention_mask=mask, logits_processor=chosen,
             max_new_tokens=max(prompt.tokens for prompt in prompts),
         )  # fmt: skip
-        return [
-            str(
-                self._tokenizer.decode(
-                    _until(row, self._ends)[: prompt.tokens], skip_special_tokens=True
-                )
-            )
-            for prompt, row in zip(prompts, written[:, width:].tolist(), strict=True)
-        ]
+        found = []
+        for prompt, row in zip(prompts, written[:, width:].tolist(), strict=True):
+            tokens = row[: prompt.tokens]  # those of a batch are written to the most of any
+            own = _until(tokens, self._ends)
+            text = str(self._tokenizer.decode(own, skip_special_tokens=True))
+            found.append((text, len(own) == prompt.tokens))
+        return found
 
 
 class _Seeded(LogitsProcessor):

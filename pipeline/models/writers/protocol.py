@@ -53,11 +53,13 @@ class WrittenAnswer:
         text: what follows ``Prompt.begins``; None where nothing came.
         begun: how the beginning reached the model.
         reason: why nothing came.
+        cut: whether ``Prompt.tokens`` ended before the answer did.
     """
 
     text: str | None
     begun: Begun
     reason: str = ""
+    cut: bool = False
 
     @property
     def empty(self) -> bool:

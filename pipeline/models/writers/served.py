@@ -143,7 +143,7 @@ class ServedWriter:
         refused, waits = "", self._waits
         for way in ways:
             try:
-                text = self._tried(partial(self._request, _TRIAL, way), waits)
+                text, _ = self._tried(partial(self._request, _TRIAL, way), waits)
             except _RefusedError as error:
                 refused = refused or str(error)
             except _MissingError as error:
@@ -196,13 +196,13 @@ class ServedWriter:
     def _answer(self, prompt: Prompt, begun: Begun) -> WrittenAnswer:
         way: Begun = "chat" if begun in ("continued", "asked") and not prompt.begins else begun
         try:
-            text = self._tried(partial(self._request, prompt, way), self._waits)
+            text, cut = self._tried(partial(self._request, prompt, way), self._waits)
         except (_RefusedError, _MissingError) as error:
             return WrittenAnswer(None, way, str(error))
         if _begins_again(text, prompt):  # what was only asked to go on has gone on, then
             text = text.lstrip().removeprefix(prompt.begins)
             way = "continued" if way == "asked" else way
-        return WrittenAnswer(text, way)
+        return WrittenAnswer(text, way, cut=cut)
 
     def _logprobs(self, text: str) -> list[float] | None:
         try:
@@ -210,7 +210,8 @@ class ServedWriter:
         except (_RefusedError, _MissingError):
             return None
 
-    def _request(self, prompt: Prompt, way: Begun) -> str:
+    def _request(self, prompt: Prompt, way: Begun) -> tuple[str, bool]:
+        """What came, and whether it was cut."""
         options: dict[str, Any] = {
             "model": self.model, "seed": prompt.seed, "temperature": self.sampling.temperature,
             "top_p": self.sampling.top_p,
@@ -221,7 +222,7 @@ class ServedWriter:
             found = self._client.completions.create(
                 prompt=text, max_tokens=prompt.tokens, **options
             )
-            return _text(found, lambda: found.choices[0].text)
+            return _text(found, lambda: found.choices[0].text), _is_cut(found)
         asked = f"{prompt.user}\n\n{prompt.begins}" if way == "asked" else prompt.user
         messages = [{"role": "user", "content": asked}]
         if way == "continued":
@@ -232,7 +233,7 @@ class ServedWriter:
         else:
             options["max_completion_tokens"] = prompt.tokens
         found = self._client.chat.completions.create(messages=messages, **options)
-        return _text(found, lambda: found.choices[0].message.content)
+        return _text(found, lambda: found.choices[0].message.content), _is_cut(found)
 
     def _request_logprobs(self, text: str) -> list[float]:
         found = self._client.completions.create(
@@ -340,6 +341,11 @@ def _text(found: object, part: Callable[[], object]) -> str:
         raise _MissingError("an answer without a completion", there=True)
     # Half a character can be sent, and not be written to a file.
     return (text or "").encode("utf-8", "replace").decode("utf-8")
+
+
+def _is_cut(found: Any) -> bool:
+    """Whether an answer ended where its tokens did, as far as the server says."""
+    return getattr(found.choices[0], "finish_reason", None) == "length"
 
 
 def _pause_of(error: Any) -> float:

@@ -7,7 +7,7 @@ import torch
 
 from pipeline.core.errors import ConjoinError
 from pipeline.core.pairs import Pair
-from pipeline.models.writers.protocol import Prompt, WrittenAnswer
+from pipeline.models.writers.protocol import Begun, Prompt, WrittenAnswer
 from pipeline.tasks.relations.synthesize.definitions import Definitions
 from pipeline.tasks.relations.synthesize.neighbours import (
     SentenceVectors,
@@ -16,6 +16,7 @@ from pipeline.tasks.relations.synthesize.neighbours import (
 )
 from pipeline.tasks.relations.synthesize.prompts import (
     has_it,
+    is_last_cut,
     judging_prompt,
     listed,
     writing_prompt,
@@ -87,6 +88,26 @@ def test_who_was_only_asked_to_go_on_may_say_something_first() -> None:
     """Only what has its own dash is an argument then."""
     assert listed(WrittenAnswer("Sure!\n- one .", "asked")) == ["one ."]
     assert listed(WrittenAnswer("- one .\n- two .", "asked")) == ["one .", "two ."]
+
+
+@pytest.mark.parametrize(
+    ("answer", "begun", "cut"),
+    [
+        (" one .\n- two an", "continued", True),
+        (" one .\n- two .\n", "continued", False),
+        (" one .\n- two .\nThese are tw", "continued", False),
+        (" one an", "continued", True),
+        ("Sure, he", "asked", False),
+        ("- one an", "asked", True),
+        ("", "continued", False),
+    ],
+)
+def test_an_argument_in_which_the_tokens_ended_may_go_on(
+    answer: str, begun: Begun, cut: bool
+) -> None:
+    """A line that ends, or is no argument, leaves the last one whole; so does an answer that ends itself."""
+    assert is_last_cut(WrittenAnswer(answer, begun, cut=True)) is cut
+    assert not is_last_cut(WrittenAnswer(answer, begun))
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ import pytest
 from chat_model import chat_model
 from confused import SENSES, build
 from served_stub import Body, Reply, chat, serving
+from transformers import AutoConfig, GenerationConfig
 
 from pipeline.cli import app
 from pipeline.core.corpus_folder import RELATIONS_FILE, ingest_output
@@ -410,6 +411,24 @@ def test_an_answer_without_a_list_is_counted(
     assert "no list in the completion" in capsys.readouterr().out
 
 
+def test_an_argument_that_was_cut_off_is_refused(corpus: Path) -> None:
+    """The others of its list are whole."""
+
+    class Cut(Canned):
+        def answers(self, prompts: Sequence[Prompt]) -> Generator[tuple[int, WrittenAnswer]]:
+            """The same for each."""
+            answer = WrittenAnswer(" one .\n- two .\n- three and", "continued", cut=True)
+            yield from ((place, answer) for place in range(len(prompts)))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(asking, "ServedWriter", lambda *_, **__: Cut())
+        run(served(corpus, filter="none", limit=2))
+    out = corpus / "candidates/new"
+    assert [row["arg2"] for row in rows(out)] == ["one .", "two ."] * 2
+    refused = {(row["arg2"], row["reason"]) for row in rows(out, "rejects")}
+    assert refused == {("three and", "cut off where the answer's tokens ended")}
+
+
 def test_rows_are_the_same_from_two_workers_and_after_a_kill(
     corpus: Path,
     canned: Canned,
@@ -450,6 +469,11 @@ def test_rows_are_the_same_from_two_workers_and_after_a_kill(
 def test_a_model_of_ones_own_writes_here(corpus: Path, tiny_causal: Path, tmp_path: Path) -> None:
     """And is replayed without it; what a prompt is too long for is a reject."""
     small = chat_model(tiny_causal, tmp_path / "small", length=900)
+    # It never learned to end an answer: every fourth token does.
+    ending = GenerationConfig(
+        eos_token_id=list(range(1, AutoConfig.from_pretrained(small).vocab_size, 4))
+    )
+    ending.save_pretrained(small)
     local = settings(corpus, writer="local", model=str(small), tokens=8, filter="none", limit=6)
     run(local)
     out = default_out(local)

@@ -24,6 +24,7 @@ from pipeline.tasks.relations.synthesize.neighbours import (
 )
 from pipeline.tasks.relations.synthesize.prompts import (
     has_it,
+    is_last_cut,
     judging_prompt,
     listed,
     templates_digest,
@@ -141,6 +142,7 @@ class PromptedWriter:
                 None if answer.text is None else listed(answer),
                 self._question(prompt),
                 answer.text,
+                is_last_cut(answer),
             )
             for prompt, answer in zip(prompts, answers, strict=True)
         ]

@@ -65,6 +65,13 @@ def listed(answer: WrittenAnswer) -> list[str]:
     return [" ".join(item.split()) for item in items]
 
 
+def is_last_cut(answer: WrittenAnswer) -> bool:
+    """Whether the last of what is ``listed`` may go on: the tokens of the answer ended in its line."""
+    *earlier, last = (answer.text or "").split("\n")
+    is_item = last.startswith(_ITEM) if earlier else bool(listed(answer))
+    return answer.cut and is_item and bool(last.strip())
+
+
 def has_it(verdict: str) -> bool | None:
     """Whether an answer to stage 2 says that the pair has the sense; None where it ends in neither word.
 

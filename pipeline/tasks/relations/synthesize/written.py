@@ -21,6 +21,7 @@ from pipeline.tasks.relations.synthesize.confused import Confused, are_cut
 from pipeline.tasks.relations.synthesize.rows import (
     ARG1_AGAIN,
     CONTROL,
+    CUT,
     EMPTY,
     NO_COMPLETION,
     NO_LIST,
@@ -53,11 +54,13 @@ class WrittenArguments:
         arguments: new second arguments, as they were written; None where nothing came.
         prompt: digest of what was asked, where a language model was.
         completion: its answer.
+        is_last_cut: whether the last argument may go on, since the answer's tokens ended in it.
     """
 
     arguments: Sequence[str] | None
     prompt: str | None = None
     completion: str | None = None
+    is_last_cut: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,10 +202,12 @@ class WrittenPairs(SyntheticFiles):
             seen = {" ".join(source.pair.words1).casefold(): ARG1_AGAIN}
             seen[" ".join(source.pair.words2).casefold()] = OWN_AGAIN
             nothing = NO_COMPLETION if each.arguments is None else NO_LIST
-            for text in each.arguments or [""]:
+            texts = each.arguments or [""]
+            for place, text in enumerate(texts, 1):
                 words = tuple(text.split())
                 said = " ".join(words)
                 reason = None if words else EMPTY if each.arguments else nothing
+                reason = CUT if each.is_last_cut and place == len(texts) else reason
                 reason = reason or (None if is_without_control(said) else CONTROL)
                 reason = reason or seen.get(said.casefold())
                 seen.setdefault(said.casefold(), TWICE)
