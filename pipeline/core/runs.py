@@ -56,6 +56,9 @@ NO_GENERATOR = "none"
 NO_AUGMENTATION = "none"
 """The ``augment`` of a system that learns from the labelled sentences as they are."""
 
+COPIES = "copy"
+"""The ``augment`` of the control for variants: the labelled sentences once more, with nothing new."""
+
 ANY = "any"
 """The ``control_of`` of a control for every caption of its generator."""
 
@@ -214,6 +217,16 @@ class System(str):
         return self.taught or self.mode not in ("baseline", PARSER_MODE)
 
     @property
+    def has_variants(self) -> bool:
+        """Whether it learned from labelled sentences that were changed."""
+        return self.augment not in (NO_AUGMENTATION, COPIES)
+
+    @property
+    def is_copies(self) -> bool:
+        """Whether it learned from L alone as it is, each sentence several times: the control for variants."""
+        return self.mode == "baseline" and self.augment == COPIES and self.combined is None
+
+    @property
     def apart(self) -> str | None:
         """Its caption; None of the control for every caption, to which all of them are added."""
         return None if self.control_of == ANY else self.caption
@@ -236,11 +249,13 @@ class System(str):
     def is_compared_with(self, other: "System") -> bool:
         """Whether its gain over ``other`` is computed, where both are of one level of annotation.
 
-        Of a system with candidates that over each without; of one without that over baselines; of each that
-        over what it varies and over its control. Of two levels only ``is_compared_across`` is computed.
+        Of a system with candidates that over each without; of one without that over baselines, and of one
+        with variants that over copies; of each that over what it varies and over its control. Of two levels
+        only ``is_compared_across`` is computed.
         """
         without = self.has_candidates and not other.has_candidates
-        return without or self.is_compared_across(other)
+        over_copies = other.is_copies and self.has_variants
+        return without or over_copies or self.is_compared_across(other)
 
     def is_compared_across(self, other: "System") -> bool:
         """Whether the difference is also computed where the two are not of one level of annotation."""

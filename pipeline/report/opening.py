@@ -1,5 +1,7 @@
 """What a report opens with: whether generation helps at every |L|, in a line each, and one picture.
 
+Where nothing was generated, and there are variants of L, it is about these.
+
 A line is about the best system with candidates at its |L| and level of annotation: of those whose gain is
 more than noise, else of all. The gain is over the best system without candidates of the same level. Both are
 chosen by looking at them, so each is a little flattered.
@@ -44,7 +46,7 @@ class Headline:
         against: what the gain is over; None where nothing has the same annotation.
         best: the best system's result; None where nothing with generation was scored.
         gain: None without an interval.
-        among: the number of systems with generation.
+        among: the number of systems with generation, or with variants of L.
         without: the number of systems without candidates among which ``against`` is best.
         several: whether there are lines for more levels of the |L|.
         full: whether the |L| is all there is.
@@ -115,6 +117,12 @@ def _kind(gain: Comparison) -> str:
     return FEW if len(gain.seeds) < ENOUGH else UNCLEAR
 
 
+def is_of_variants(found: Sequence[Headline]) -> bool:
+    """Whether what is judged are variants of L, and nothing that learned from candidates."""
+    bests = [verdict.best.system for verdict in found if verdict.best]
+    return bool(bests) and not any(system.has_candidates for system in bests)
+
+
 def headline(found: Sequence[Headline], unit: str = "sentence") -> Fact:
     """All answers in one sentence.
 
@@ -130,6 +138,7 @@ def headline(found: Sequence[Headline], unit: str = "sentence") -> Fact:
         groups=[(kind, verdicts) for kind, verdicts in groups if verdicts],
         compared=any(verdict.against and verdict.best for verdict in found),
         unit=unit,
+        of_variants=is_of_variants(found),
     )
 
 

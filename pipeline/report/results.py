@@ -55,7 +55,7 @@ def full_method(system: System, others: Iterable[System]) -> System | None:
 
 def generates(system: System) -> bool:
     """Whether a verdict is about it: it learned from candidates, or from variants of L without a parser."""
-    return system.has_candidates or (system.augment != NO_AUGMENTATION and system.combined is None)
+    return system.has_candidates or (system.has_variants and system.combined is None)
 
 
 def baseline_of(systems: Iterable[System]) -> System | None:
@@ -436,17 +436,19 @@ class Metrics:
 
         For one with candidates that is the best of its ``rivals`` by their mean over the seeds of both:
         chosen by these very figures, which flatters it and not the gain. For one without candidates it is
-        the baseline. None where there is nothing.
+        the baseline, or of variants the better of it and copies of L. None where there is nothing.
         """
-        if result.system.has_candidates:
-            return max(
-                self.rivals(result),
-                key=lambda each: fmean(_common(result, each) or [0]),
-                default=None,
-            )
-        others = self.without_candidates(result)
-        baseline = baseline_of(each.system for each in others)
-        found = next((each for each in others if each.system == baseline), None)
+        others = self.rivals(result)
+        if not result.system.has_candidates:
+            own = self.without_candidates(result)
+            baseline = baseline_of(each.system for each in own)
+            variants = result.system.has_variants
+            others = [
+                each
+                for each in own
+                if each.system == baseline or (variants and each.system.is_copies)
+            ]
+        found = max(others, key=lambda each: fmean(_common(result, each) or [0]), default=None)
         return None if found is None or found.system == result.system else found
 
     def gain(self, labelled: int, system: str, against: System | None = None) -> Comparison | None:

@@ -26,6 +26,7 @@ from pipeline.report.opening import (
     Headline,
     cautions,
     headline,
+    is_of_variants,
     opening_panels,
     unhelpful,
     verdicts,
@@ -47,7 +48,9 @@ def run(settings: ReportSettings) -> None:
     chapters, missing = chapters_of(found)
     answers = verdicts(found.metrics)
     panels = opening_panels(found.metrics, answers)
-    opening = Section("Does generation help?", panels=panels, wide=True, name="opening")
+    of_variants = is_of_variants(answers)
+    title = str(Fact("opening.title", of_variants=of_variants))
+    opening = Section(title, panels=panels, wide=True, name="opening")
     steps = []
     if found.metrics.task == COORDINATION:  # whose commands they name
         steps = next_steps(found.metrics, answers, found.runs, settings.corpus)
@@ -55,6 +58,7 @@ def run(settings: ReportSettings) -> None:
         "corpus": console.one_line(settings.corpus.resolve().name),  # it need not be UTF-8
         "split": found.metrics.split,
         "compared": found.metrics.words.compared,
+        "of_variants": of_variants,
         "headline": headline(answers, found.metrics.words.unit),
         "answers": answers,
         "notes": [*cautions(answers), *unhelpful(found.metrics, answers)],
@@ -142,7 +146,14 @@ def _print(answers: Sequence[Headline], metrics: Metrics) -> None:
         for each in answers
     ]  # fmt: skip
     console.table(
-        str(Fact("opening.figures", split=metrics.split, compared=metrics.words.compared)),
+        str(
+            Fact(
+                "opening.figures",
+                split=metrics.split,
+                compared=metrics.words.compared,
+                of_variants=is_of_variants(answers),
+            )
+        ),
         ("|L|", "annotated", "without → with", "gain", "interval"), rows,
     )  # fmt: skip
     for fact in (headline(answers, metrics.words.unit), *cautions(answers)):

@@ -18,7 +18,7 @@ from test_report import (
 )
 
 from pipeline.core.files import write_json, write_text
-from pipeline.core.runs import read_runs
+from pipeline.core.runs import System, read_runs
 from pipeline.report.next_steps import next_steps
 from pipeline.report.opening import (
     ALONE,
@@ -307,3 +307,31 @@ def test_markdown_opens_with_the_verdict_and_folds_the_rest(report: Path) -> Non
     assert (report / "pictures/opening.svg").is_file()
     assert text.count("<details") == text.count("</details>") > 10
     assert not re.search(r"^#", rest.split("</summary>")[0], re.MULTILINE)
+
+
+def test_variants_of_l_are_not_called_generation() -> None:
+    """What is said of them is over the better of L as it is and copies of it, which are no variants."""
+    systems = [
+        System("baseline", "baseline"),
+        System("twice", "baseline", "copy"),
+        System("masked", "baseline", "mask"),
+    ]
+    metrics = metrics_of({"baseline": [0.4] * 3, "twice": [0.5] * 3, "masked": [0.6] * 3})
+    by_name = {str(system): system for system in systems}
+    for each in metrics["runs"]:
+        each.update(by_name[each["system"]].as_row())
+    gain = gain_of("masked", 0.1, 0.01, against="twice")
+    found = Metrics.parse(metrics | {"comparisons": [gain, gain_of("twice", 0.1, 0.01)]})
+    (line,) = verdicts(found)
+    assert line.best is not None
+    assert line.against is not None
+    assert (line.best.system, line.against.system, line.among) == ("masked", "twice", 1)
+    assert line.kind == HELPS
+    assert str(headline([line])) == (
+        "At equal annotation, augmentation helps with 100 labelled sentences."
+    )
+    said = str(Fact("opening.figures", split="test", compared="F1", of_variants=True))
+    assert said.startswith("F1 on test: L as it is, or copied, →")
+    assert not unhelpful(found, [line])
+    assert systems[2].is_compared_with(systems[1])
+    assert not systems[1].is_compared_with(systems[2])
