@@ -10,7 +10,14 @@ import yaml
 from pipeline.core.candidates import has_candidates
 from pipeline.core.cards.predictors import PredictorFigures, PredictorManifest
 from pipeline.core.comparison import FEWEST_DOCUMENTS
-from pipeline.core.corpora import COORDINATION, CORPORA, CorpusDescription
+from pipeline.core.corpora import (
+    ARGUMENTS,
+    COORDINATION,
+    CORPORA,
+    QUESTIONS,
+    RELATIONS,
+    CorpusDescription,
+)
 from pipeline.core.corpus_folder import coordinators_of, ingest_card
 from pipeline.core.files import write_text
 from pipeline.core.markdown import code, grid, percent, plain, printable
@@ -23,6 +30,19 @@ from pipeline.release.licence_files import apache, creators, hub_licence, tex
 from pipeline.release.predictors.finished import FinishedRun
 
 _HUB = re.compile(r"https://huggingface\.co/([\w-][\w.-]*/[\w-][\w.-]*)/?")
+
+_OMURA = (
+    "K. Omura. Studies on Data-Driven Discourse Relation Recognition toward Natural Language "
+    "Understanding. Doctoral thesis, 2024."
+)
+
+_PAPERS = {
+    ARGUMENTS: "R. Konno, Y. Matsubayashi, S. Kiyono, H. Ouchi, R. Takahashi and K. Inui. An Empirical "
+    "Study of Contextual Data Augmentation for Japanese Zero Anaphora Resolution. COLING 2020.",
+    QUESTIONS: _OMURA,
+    RELATIONS: _OMURA,
+}
+"""What the model of a task is from."""
 
 _NOT_THE_TEXT = (
     "Weights are not the text that they were learned from. Whether its terms bear on them all the same, no "
@@ -43,6 +63,8 @@ def _card(manifest: Mapping[str, Any], run: FinishedRun) -> str:
         front_matter=_front_matter(manifest, run),
         manifest=manifest,
         coordination=manifest["task"] == COORDINATION,
+        by_algorithm_1=manifest["task"] == COORDINATION or _candidates_of(run) is not None,
+        paper=_PAPERS.get(manifest["task"]),
         place=_place(manifest),
         learned=_learned(run),
         figures=_figures(found) if found else None,
@@ -77,13 +99,19 @@ def _place(manifest: Mapping[str, Any]) -> str:
     return found[1] if found else "path/to/" + re.sub(r"[^\w.-]+", "-", manifest["name"])
 
 
+def _candidates_of(run: FinishedRun) -> str | None:
+    """The candidates that it learned from, as its settings name them; None: from none."""
+    named = run.settings.get("candidates")
+    return None if run.card["mode"] == "baseline" or not named else str(named)
+
+
 def _learned(run: FinishedRun) -> str:
     """A sentence on the candidates that it learned from."""
-    card, named = run.card, run.settings.get("candidates")
-    if card["mode"] == "baseline" or not named:
+    card, named = run.card, _candidates_of(run)
+    if named is None:
         return "It learned from no candidates."
     models: list[str] = []
-    folder = None if run.corpus is None else run.corpus / str(named)
+    folder = None if run.corpus is None else run.corpus / named
     if folder is not None and has_candidates(folder):
         runs = generations(find_shards(folder)).values()
         models = list(dict.fromkeys(str(each["model"]) for each in runs if each.get("model")))
@@ -91,7 +119,7 @@ def _learned(run: FinishedRun) -> str:
     taken = ""
     if card.get("seen") is not None and card.get("accepted") is not None:
         taken = f"; it was shown {card['seen']:,} and accepted {card['accepted']:,}"
-    return f"It learned from the candidates {code(printable(str(named)))}{by}{taken}."
+    return f"It learned from the candidates {code(printable(named))}{by}{taken}."
 
 
 def _interval(found: PredictorFigures, column: str = "overall") -> str:
