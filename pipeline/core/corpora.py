@@ -208,8 +208,9 @@ _ALL = (
         source="https://github.com/ku-nlp/WikipediaAnnotatedCorpus, folders knp and id",
         place="data/raw/wac (the archive or what is in it), or other files in the KNP format; for pretrain "
         "more Japanese in its folder text/ (.txt, .gz, .xz: a sentence a line, blanks between words)",
-        licence="CC-BY-SA-4.0",
-        remark="text and annotation; what is made of it is under it, too",
+        licence="unknown",
+        remark="of its own documents, wiki*: CC-BY-SA-4.0, text and annotation; name others with "
+        "--license, or by document with --licenses",
         notice=SourceNotice(
             "the Wikipedia Annotated Corpus (Hangyo et al., 2014)",
             "https://github.com/ku-nlp/WikipediaAnnotatedCorpus",

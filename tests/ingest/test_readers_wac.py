@@ -59,6 +59,20 @@ def ingested(folder: Path, text: str = SENTENCE, **given: Any) -> Path:
     return folder / "wac"
 
 
+def test_only_its_own_documents_have_a_licence_that_is_known(tmp_path: Path) -> None:
+    """Others in the format may be anybody's; their owner names it, and cannot free its own."""
+    (tmp_path / "source").mkdir()
+    (tmp_path / "source/wiki00010002.knp").write_text(SENTENCE.replace("a-1", "wiki00010002-1"))
+    corpus = ingested(tmp_path, license="MIT")
+    found = {
+        each.sentence_id: each.license for each in read_sentences(corpus / "sentences.parquet")
+    }
+    assert found == {"wac/a/1": "MIT", "wac/wiki00010002/1": "CC-BY-SA-4.0"}
+    (tmp_path / "free").write_text("wiki* MIT\n")
+    with pytest.raises(InputError, match="permits more"):
+        ingested(tmp_path, licenses=tmp_path / "free")
+
+
 def test_arguments_are_typed_by_their_bunsetsu(tmp_path: Path) -> None:
     """DEP where one depends on the other, else ZAR; none in its own bunsetsu or in other sentences."""
     corpus = ingested(tmp_path)
@@ -66,7 +80,7 @@ def test_arguments_are_typed_by_their_bunsetsu(tmp_path: Path) -> None:
     assert sentence.words == ("太郎", "は", "彼", "本", "を", "読み", "、", "寝", "た", "話")
     assert sentence.tags is not None
     assert sentence.tags[:3] == ("名詞", "助詞", "名詞")
-    assert (sentence.sentence_id, sentence.license) == ("wac/a/1", "CC-BY-SA-4.0")
+    assert (sentence.sentence_id, sentence.license) == ("wac/a/1", "unknown")
     reads = Predicate(
         "wac/a/1", 5, Span(5, 7), True,
         (Argument("NOM", "DEP", (0,), (2,)), Argument("ACC", "DEP", (3,))),

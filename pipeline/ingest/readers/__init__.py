@@ -32,7 +32,7 @@ from pipeline.ingest.readers.ptb_ext import read_ptb_ext
 from pipeline.ingest.readers.question_lines import read_ecare, read_kuci
 from pipeline.ingest.readers.text import read_text, read_unlabelled
 from pipeline.ingest.readers.treebank import read_treebank
-from pipeline.ingest.readers.wac import AnnotatedSentence, read_wac
+from pipeline.ingest.readers.wac import AnnotatedSentence, own_licences, read_wac
 from pipeline.ingest.settings import IngestSettings
 from pipeline.ingest.splitting import (
     DEFAULT_FRACTIONS,
@@ -111,7 +111,7 @@ PREDICATE_READERS: dict[str, Callable[[IngestSettings, Tally], Iterator[Annotate
         s.source,
         tally,
         splitter=_splitter(s),
-        licences=_licences(s, one_for_all(_licence(s)), known=True),
+        licences=_licences(s, own_licences(_licence(s)), known=True),
         allowance=UnpackingAllowance(s.largest_unpacked),
         strict=s.strict,
     ),

@@ -4,6 +4,7 @@ Words are morphemes, tags their classes. An argument is typed as in Konno et al.
 own bunsetsu it is none, where one of their bunsetsu depends on the other DEP, elsewhere in the sentence ZAR.
 """
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -36,6 +37,17 @@ NO_WORD = "sentence of blanks alone"
 ELSEWHERE = "argument in another sentence (counts tags)"
 NOWHERE = "argument that the text does not name (counts tags)"
 UNKNOWN_SENTENCE = "argument in a sentence that the document lacks (counts tags)"
+
+
+_OWN = re.compile(r"wiki\d+")
+"""Names of its own documents."""
+
+
+def own_licences(otherwise: str) -> Licences:
+    """The corpus's own of its documents, else the one given."""
+    return lambda documents: {
+        each.name: "CC-BY-SA-4.0" if _OWN.fullmatch(each.name) else otherwise for each in documents
+    }
 
 
 @dataclass(frozen=True, slots=True)
