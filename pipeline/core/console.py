@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import IO, TypeVar
+from typing import IO, Literal, TypeVar
 
 from rich.console import Console
 from rich.progress import (
@@ -272,7 +272,9 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) 
     say(title)  # rich would wrap it at the width of the table
     grid = Table(show_edge=False)
     for index, name in enumerate(columns):
-        grid.add_column(one_line(name), justify="left" if index == 0 else "right")
+        # Where the terminal is narrow, names go on in the next line: cut, two could look alike.
+        justify: Literal["left", "right"] = "left" if index == 0 else "right"
+        grid.add_column(one_line(name), justify=justify, overflow="fold")
     for row in rows:
         grid.add_row(*map(_cell, row))
     _out.print(grid)

@@ -52,6 +52,17 @@ def test_a_cell_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert r"x\ny" in capsys.readouterr().out
 
 
+def test_a_narrow_terminal_cuts_no_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It goes on in the next line."""
+    out = Console(file=io.StringIO(), width=40)
+    monkeypatch.setattr(console, "_out", out)
+    name = "t5-" + "x" * 60 + "-end"
+    table("runs", ("system", "seeds", "overall"), [(name, 1, "12.3")])
+    assert isinstance(out.file, io.StringIO)
+    lines = out.file.getvalue().splitlines()
+    assert "".join(line.partition("│")[0].strip() for line in lines if "│" in line) == name
+
+
 def test_the_first_of_many_that_come_at_once_say_nothing_of_the_speed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

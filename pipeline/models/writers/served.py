@@ -29,7 +29,7 @@ from pipeline.models.writers.protocol import (
 from pipeline.models.writers.rendering import chats, plain, rendered
 
 NO_KEY = "none"
-"""What is sent to servers that want no key; the client insists on one."""
+"""What the client has, which insists on a key, where a server wants none: it is not sent."""
 
 _SENT = frozenset(
     {"accept", "accept-encoding", "connection", "content-length", "content-type", "host"}
@@ -397,7 +397,8 @@ def _client(address: str, key: str, timeout: float, *, remote: bool) -> Any:
         for name in list(request.headers):
             if name.lower() not in _SENT:
                 del request.headers[name]
-        request.headers["authorization"] = f"Bearer {key}"
+        if key != NO_KEY:
+            request.headers["authorization"] = f"Bearer {key}"
 
     http = openai.DefaultHttpxClient(
         timeout=timeout,

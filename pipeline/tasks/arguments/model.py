@@ -29,6 +29,8 @@ _FORMAT = "conjoin-arguments"
 MOST_LAYERS, MOST_UNITS = 64, 65_536
 """As many as ``train`` takes: more are made before anybody could see that no weights are theirs."""
 
+OF_LONG = f"predicate of a {TOO_LONG}"
+
 _BITS = 2
 """Whether a word is the target, and whether it is a predicate (Eqs. 2-4)."""
 
@@ -227,9 +229,9 @@ class ArgumentModel(Model[ArgumentExample]):
         return scores
 
     def obstacles(self, examples: Sequence[ArgumentExample]) -> list[str | None]:
-        """``words.TOO_LONG`` of a sentence that the encoder cannot read whole; else None."""
+        """``OF_LONG`` where the encoder cannot read the sentence whole; else None."""
         encoded = self.encoding.encode([each.words for each in examples])
-        return [None if self.encoding.fits(each) else TOO_LONG for each in encoded]
+        return [None if self.encoding.fits(each) else OF_LONG for each in encoded]
 
     def distributions(
         self, examples: Sequence[ArgumentExample], batch_tokens: int = BATCH_TOKENS

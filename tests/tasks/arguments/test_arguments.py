@@ -25,14 +25,13 @@ from pipeline.core.types import Sentence, Span
 from pipeline.evaluate import stage as evaluate
 from pipeline.evaluate.settings import EvaluateSettings
 from pipeline.experiments.plan.estimates import probe_training
-from pipeline.models.words import TOO_LONG
 from pipeline.report import stage as report
 from pipeline.report.settings import ReportSettings
 from pipeline.tasks.arguments.decoding import GRIDS, BestWord, best_words, settled
 from pipeline.tasks.arguments.evaluation import ArgumentEvaluation, chosen_in
 from pipeline.tasks.arguments.examples import NONE, ArgumentExample, example_of
 from pipeline.tasks.arguments.figures import counted, f1
-from pipeline.tasks.arguments.model import MOST_LAYERS, MOST_UNITS, ArgumentModel, Labeller
+from pipeline.tasks.arguments.model import MOST_LAYERS, MOST_UNITS, OF_LONG, ArgumentModel, Labeller
 from pipeline.tasks.arguments.permutation import p_value
 from pipeline.tasks.arguments.predicates import Clause, _fault, clauses_of, clauses_of_split
 from pipeline.tasks.arguments.rows import NoRows
@@ -317,9 +316,9 @@ def test_what_is_too_long_is_counted(model: ArgumentModel, clauses: list[Clause]
     long = replace(clauses[0].sentence, words=(*clauses[0].words, *["the"] * 90), tags=None)
     clause = replace(clauses[0], sentence=long)
     found = TASK.examples([clause, clauses[1]], model)
-    assert found.tally.refused == {TOO_LONG: 1}
+    assert found.tally.refused == {OF_LONG: 1}
     assert (len(found.learned), len(found.measured)) == (1, 2)
-    assert model.obstacles(found.measured) == [TOO_LONG, None]
+    assert model.obstacles(found.measured) == [OF_LONG, None]
     measured = model.measure(found.measured)
     assert measured.scored == 1
     gold = [each.predicate.arguments for each in (clause, clauses[1])]
