@@ -73,7 +73,7 @@ ALL = "all"
 """As the size of L: every sentence of the training part."""
 
 LEAST_WORDS = 5
-"""Of a source sentence: L has few."""
+"""Of a source sentence: L has few; where it is all there is, the usual 10."""
 
 
 class Study:
@@ -211,7 +211,8 @@ class Study:
         conjoin(
             "ingest", "conllu", treebank.parent, "--license", LICENCE, *unlabelled, "--out", corpus
         )
-        conjoin("preparse", corpus, "--parser", "treebank", "--min-words", LEAST_WORDS)
+        least = () if self._options.size == ALL else ("--min-words", LEAST_WORDS)
+        conjoin("preparse", corpus, "--parser", "treebank", *least)
         conjoin("pretrain", corpus, "--lm", "bert", *TINY)
         return corpus
 
