@@ -2,6 +2,7 @@
 
 import json
 import os
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -54,6 +55,24 @@ def test_prompts_are_chats_whose_answer_is_begun() -> None:
         assert "n" not in body
     assert [message["role"] for message in plain["messages"]] == ["user"]
     assert "continue_final_message" not in plain
+
+
+def test_a_run_that_ends_waits_for_no_answer() -> None:
+    """What is under way is left to itself, and nothing more is asked."""
+
+    def slow(_: str, body: Body) -> Reply | None:
+        asked = body["messages"][0]["content"]
+        return None if asked == "slow" else chat(asked)
+
+    with serving(slow) as stub:
+        before = set(threading.enumerate())
+        asked = writer(stub.address, at_once=2, timeout=60.0)
+        answers = asked.answers([Prompt("slow"), Prompt("quick"), Prompt("slow"), Prompt("never")])
+        assert next(answers) == (1, WrittenAnswer("quick", "chat"))
+        answers.close()
+        # The process ends whatever they are doing.
+        assert all(each.daemon for each in set(threading.enumerate()) - before)
+    assert "never" not in [body["messages"][0]["content"] for body in stub.bodies(CHAT)]
 
 
 def test_an_answer_says_whether_its_tokens_ended_it() -> None:

@@ -9,9 +9,10 @@ before anything else; so a wrong key or name ends a run at once.
 import math
 import os
 import threading
-from collections.abc import Callable, Generator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Sequence
 from functools import cached_property, partial
+from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
 from transformers import PreTrainedTokenizerBase
@@ -254,17 +255,36 @@ class ServedWriter:
     def _all(
         self, work: Callable[[_Item], _T], items: Sequence[_Item]
     ) -> Generator[tuple[int, _T]]:
-        """The place of each item, and what ``work`` makes of it, as it comes."""
-        pool, done = ThreadPoolExecutor(self._at_once), False
+        """The place of each item, and what ``work`` makes of it, as it comes.
+
+        A run that ends before does not wait for what is under way, as it would for an executor's threads.
+        """
+        waiting: SimpleQueue[tuple[int, _Item]] = SimpleQueue()
+        found: SimpleQueue[tuple[int, _T] | BaseException] = SimpleQueue()
+        for numbered in enumerate(items):
+            waiting.put(numbered)
+
+        def run() -> None:
+            for place, item in _taken_from(waiting):
+                try:
+                    found.put((place, work(item)))
+                except BaseException as error:  # raised where it is waited for
+                    found.put(error)
+
+        for _ in range(min(self._at_once, len(items))):
+            threading.Thread(target=run, daemon=True).start()
+        done = False
         try:
-            futures = {pool.submit(work, item): place for place, item in enumerate(items)}
-            for future in as_completed(futures):
-                yield futures[future], future.result()
+            for _ in items:
+                each = found.get()
+                if isinstance(each, BaseException):
+                    raise each
+                yield each
             done = True
         finally:
             if not done:
                 self._stopped.set()
-            pool.shutdown(wait=done, cancel_futures=True)
+                deque(_taken_from(waiting), maxlen=0)
 
     def _tried(self, request: Callable[[], _T], waits: Sequence[float]) -> _T:
         """The answer to a request, at the last of several tries.
@@ -314,6 +334,15 @@ class ServedWriter:
 
     def _error(self, what: str, remedy: str) -> ModelError:
         return ModelError(f"the server at {self._address} {what}", remedy=remedy)
+
+
+def _taken_from(waiting: SimpleQueue[_Item]) -> Iterator[_Item]:
+    """What waits, taken out one by one, until nothing does."""
+    while True:
+        try:
+            yield waiting.get_nowait()
+        except Empty:
+            return
 
 
 def _begins_again(text: str, prompt: Prompt) -> bool:
