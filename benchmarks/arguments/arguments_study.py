@@ -106,8 +106,11 @@ def kept_in(corpus: Path) -> Path:
 def keep(corpus: Path) -> None:
     """Write what each run of an evaluation chose, and the rules, in counts.
 
+    Draws that were kept before and are not in the evaluation stay; of one that is, all its runs are replaced,
+    since systems are compared that have the same encoder.
+
     Raises:
-        SystemExit: the predictions are of other predicates than the corpus has.
+        SystemExit: the predictions are of other predicates than the corpus has, or what is kept is.
     """
     metrics = read_json(corpus / "evaluation/metrics.json")
     evaluation = ArgumentEvaluation()
@@ -120,25 +123,41 @@ def keep(corpus: Path) -> None:
         "split": metrics["split"], "sentences": [numbers[name] for name in names],
         "rules": packed_counts(by_the_rules(clauses)),
     }  # fmt: skip
-    lines: list[Head | Run] = [head]
+    runs: list[Run] = []
     for each in metrics["runs"]:
         name = f"{each['system']}-{each['labelled']}-{each['seed']}.parquet"
         rows = pq.read_table(corpus / "evaluation/predictions" / name).to_pylist()
         counts = counted([clause.predicate for clause in clauses], [chosen_in(row) for row in rows])
-        lines.append(
+        runs.append(
             {"system": each["system"], "labelled": int(each["labelled"]), "seed": int(each["seed"]),
              "counts": packed_counts(counts)}
         )  # fmt: skip
-    kept_in(corpus).write_text("".join(json.dumps(line) + "\n" for line in lines))
+    path, again = kept_in(corpus), {draw_of(run) for run in runs}
+    if path.exists():
+        before, earlier = read_kept(path)
+        if before != head:
+            raise SystemExit(f"{path}: is of other predicates than {corpus}; remove it first")
+        runs = [*(run for run in earlier if draw_of(run) not in again), *runs]
+    path.write_text("".join(json.dumps(line) + "\n" for line in (head, *runs)))
+
+
+def draw_of(run: Run) -> tuple[int, int]:
+    """The draw that a run learned from."""
+    return run["labelled"], run["seed"]
+
+
+def read_kept(path: Path) -> tuple[Head, list[Run]]:
+    """What is kept of an evaluation, and of its runs."""
+    head, *runs = map(json.loads, path.read_text().splitlines())
+    return head, runs
 
 
 def print_tables(corpus: Path) -> None:
     """F1 beside the rules', gains over the control with intervals, and p of each seed, of what is kept."""
-    first, *lines = kept_in(corpus).read_text().splitlines()
-    head: Head = json.loads(first)
+    head, kept = read_kept(kept_in(corpus))
     sentences = documents_of([str(number) for number in head["sentences"]])
     found: dict[tuple[int, str], dict[int, Counts]] = {}
-    for run in map(json.loads, lines):
+    for run in kept:
         cell = found.setdefault((run["labelled"], run["system"]), {})
         cell[run["seed"]] = unpacked_counts(run["counts"], *SHAPE)
     predicates = len(head["sentences"])
