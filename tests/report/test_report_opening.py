@@ -331,7 +331,7 @@ def test_variants_of_l_are_not_called_generation() -> None:
         "At equal annotation, augmentation helps with 100 labelled sentences."
     )
     said = str(Fact("opening.figures", split="test", compared="F1", of_variants=True))
-    assert said.startswith("F1 on test: L as it is, or copied, →")
+    assert said.startswith("F1 on test: L as it is or copied →")
     assert not unhelpful(found, [line])
     assert systems[2].is_compared_with(systems[1])
     assert not systems[1].is_compared_with(systems[2])
