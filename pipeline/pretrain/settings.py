@@ -90,7 +90,11 @@ class PretrainSettings(Settings):
     )
     warmup: float = Field(0.05, ge=0, lt=1, description="Share of the steps that warm up linearly.")
     vocab_size: int = Field(
-        4000, ge=100, le=1 << 24, description="From scratch: tokenizer vocabulary."
+        4000,
+        ge=100,
+        le=1 << 24,
+        description="From scratch: tokens in all; more where the text's characters, each of which is one, "
+        "are more.",
     )
     hidden: int = Field(
         128, ge=8, le=65_536, description="From scratch: model width (4x in the feed-forward)."

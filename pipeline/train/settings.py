@@ -234,8 +234,13 @@ class TrainSettings(Settings):
 
     @property
     def usual_name(self) -> str:
-        """The name of the run's folder where none is given: variants do not take a baseline's."""
-        return self.mode if self.augment == NO_AUGMENTATION else f"{self.mode}-{self.augment}"
+        """The run's folder where none is named: variants take no baseline's, nor each other's."""
+        parts = [self.mode]
+        if self.augment != NO_AUGMENTATION:
+            parts.append(self.augment)
+        if self.mask_tags != type(self).model_fields["mask_tags"].default:
+            parts.append(self.mask_tags.replace("+", "-"))
+        return "-".join(parts)
 
     @property
     def shown_as(self) -> ShownAs:

@@ -173,7 +173,10 @@ def test_variants_of_the_labelled_sentences_are_no_baseline() -> None:
     assert baseline_of([mask, baseline]) == baseline
     settings = {"corpus": "data/world", "mode": "baseline"}
     assert TrainSettings.build(settings, None).usual_name == "baseline"
-    assert TrainSettings.build(settings | {"augment": "mask"}, None).usual_name == "baseline-mask"
+    settings["augment"] = "mask"
+    assert TrainSettings.build(settings, None).usual_name == "baseline-mask"
+    settings["mask_tags"] = "NOUN+ADJ"
+    assert TrainSettings.build(settings, None).usual_name == "baseline-mask-NOUN-ADJ"
 
 
 def test_systems_of_different_annotation_are_compared_across_or_not_at_all() -> None:
