@@ -235,12 +235,11 @@ class TrainSettings(Settings):
     @property
     def usual_name(self) -> str:
         """The run's folder where none is named: variants take no baseline's, nor each other's."""
-        parts = [self.mode]
-        if self.augment != NO_AUGMENTATION:
-            parts.append(self.augment)
-        if self.mask_tags != type(self).model_fields["mask_tags"].default:
-            parts.append(self.mask_tags.replace("+", "-"))
-        return "-".join(parts)
+        if self.augment == NO_AUGMENTATION:
+            return self.mode
+        usual = self.mask_tags == type(self).model_fields["mask_tags"].default
+        tags = "" if usual else "-" + self.mask_tags.replace("+", "-")
+        return f"{self.mode}-{self.augment}{tags}"
 
     @property
     def shown_as(self) -> ShownAs:

@@ -461,8 +461,9 @@ def test_predict_prints_brackets(
     text.write_text(
         "we saw cats and dogs near it\n\nAnd we saw fish.\n" + "here and " * 30 + "here\n"
     )
-    capsys.readouterr()
-    predict.run(PredictSettings(predictor=runs("baseline") / "predictor", text=text))
+    predictor = runs("baseline") / "predictor"
+    capsys.readouterr()  # of its training
+    predict.run(PredictSettings(predictor=predictor, text=text))
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 2 + 1
     sentence_, word, probability = lines[0].split("\t")

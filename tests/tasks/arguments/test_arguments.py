@@ -74,7 +74,7 @@ def test_it_learns_and_is_evaluated(built: Path) -> None:
     assert there["overall"] == there["ZAR"] + there["DEP"] == 111
     assert there["ZAR"] == there["ZAR NOM"]
     assert metrics["resampled"] == "sentences"
-    assert {row["system"] for row in metrics["comparisons"]} == {"baseline-mask"}
+    assert {row["system"] for row in metrics["comparisons"]} == {"baseline-mask-all-VERB"}
     best = max(metrics["runs"], key=lambda row: row["accuracy"]["overall"])
     assert best["accuracy"]["overall"] > 0.25
     assert set(best["criteria"]) == {"ALL with mentions", "ZAR with mentions", "DEP with mentions"}
