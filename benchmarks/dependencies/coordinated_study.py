@@ -47,6 +47,7 @@ OWN, UNRANKED, RANKED = "own", "unranked", "ranked"
 MADE = (OWN, UNRANKED, RANKED)
 READ = ("harvested", "parsed")
 ROWS = (ALONE, *MADE, *READ, GOLD)
+USUAL_ROWS = tuple(row for row in ROWS if row != RANKED)  # it needs a model
 
 COUNTED = (
     "words", "uas", "las", "content", "content_found", "content_right",
@@ -91,7 +92,7 @@ class Study:
         )
         self._language = train.name.partition("-")[0]
         self._train = read(train)
-        self._size = len(self._train) if options.size == ALL else int(options.size)
+        self._size = len(self._train) if options.size == ALL else options.size
         self._measured_on = read(dev if options.split == "dev" else test)
 
     def run(self, seed: int) -> None:
@@ -248,12 +249,16 @@ def counted(gold: DependencyTree, found: DependencyTree) -> list[int]:
     return counts
 
 
+def _size(text: str) -> int | str:
+    return text if text == ALL else int(text)
+
+
 def _options(line: Sequence[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--treebank", type=Path, required=True, help="folder with *-ud-*.conllu*")
-    parser.add_argument("--size", default="250", help=f"sentences of L, or {ALL!r}")
+    parser.add_argument("--size", type=_size, default=250, help=f"sentences of L, or {ALL!r}")
     parser.add_argument("--seeds", type=int, nargs="+", required=True)
-    parser.add_argument("--rows", nargs="+", default=ROWS, choices=ROWS)
+    parser.add_argument("--rows", nargs="+", default=USUAL_ROWS, choices=ROWS)
     parser.add_argument("--work", type=Path, default=Path("data/coordinated-study"))
     parser.add_argument("--most", type=int, default=4000, help="sentences of U")
     parser.add_argument("--references", type=int, default=4, help="of a source sentence, at most")

@@ -3,10 +3,10 @@
     python benchmarks/dependencies/coordinated_tables.py keep data/coordinated-half/ud-ewt-250
     python benchmarks/dependencies/coordinated_tables.py print data/coordinated-half/ud-ewt-250 [--split dev]
 
-`keep` adds what was counted to ``benchmarks/outcomes/dependencies-FOLDER.jsonl``, from which `print` takes
-the runs of a study that are not in its folder. LAS, CLAS and F1 of conjuncts and coordinators (relation and
-head right), in per cent, are means over seeds. Beside them stands the paired difference to L alone with its
-95 % interval, for which seeds and sentences are resampled together.
+`keep` writes what was counted to ``benchmarks/outcomes/dependencies-FOLDER.jsonl``, from which `print` takes
+a study whose folder is not there. LAS, CLAS and F1 of conjuncts and coordinators (relation and head right),
+in per cent, are means over seeds. Beside them stands the paired difference to L alone with its 95 % interval,
+for which seeds and sentences are resampled together.
 """
 
 import argparse
@@ -73,19 +73,13 @@ Runs = dict[tuple[str, int], dict[int, Run]]
 """By what was learned from and the number of updates, and by seed."""
 
 
-def runs_of(work: Path) -> list[Kept]:
-    """A study's runs: those in its folder, and those that were kept and are not there any more."""
+def kept(work: Path) -> Iterator[Kept]:
+    """The lines of a study: its own files', or those that are kept."""
     study = "/".join(work.parts[-2:])
-    own = list(measured(work, study))
-    made = {identity(one) for one in own}
-    return [
-        *(one for one in kept(work) if one["study"] == study and identity(one) not in made),
-        *own,
-    ]
-
-
-def measured(work: Path, study: str) -> Iterator[Kept]:
-    """The runs in a study's folder."""
+    if not work.is_dir():
+        lines = map(json.loads, kept_in(work).read_text().splitlines())
+        yield from (line for line in lines if line["study"] == study)
+        return
     for path in sorted(work.glob("seed-*/*/*-*.json")):
         split, _, updates = path.stem.partition("-")
         if not updates.isdecimal():
@@ -96,28 +90,18 @@ def measured(work: Path, study: str) -> Iterator[Kept]:
                "updates": one["updates"], "others": one["others"], "counts": packed}  # fmt: skip
 
 
-def kept(work: Path) -> Iterator[Kept]:
-    """The lines that are kept of a treebank, a size and a parser, of every study."""
-    path = kept_in(work)
-    yield from map(json.loads, path.read_text().splitlines() if path.exists() else ())
-
-
-def identity(one: Kept) -> tuple[object, ...]:
-    """What tells a run from the others of its study."""
-    return one["row"], one["split"], one["seed"], one["updates"]
-
-
 def keep(work: Path) -> None:
-    """Put a study's runs beside those of other studies, and in place of its own of before."""
-    study = "/".join(work.parts[-2:])
-    every = [*(one for one in kept(work) if one["study"] != study), *runs_of(work)]
-    kept_in(work).write_text("".join(json.dumps(line) + "\n" for line in every))
+    """Put a study's runs in place of those that were kept of it."""
+    own, path = list(kept(work)), kept_in(work)
+    lines = map(json.loads, path.read_text().splitlines() if path.exists() else ())
+    every = [*(line for line in lines if line["study"] != own[0]["study"]), *own]
+    path.write_text("".join(json.dumps(line) + "\n" for line in every))
 
 
 def main(work: Path, split: str) -> None:
     """Print a line for each row and number of updates."""
     found: Runs = {}
-    for one in runs_of(work):
+    for one in kept(work):
         if one["split"] == split:
             run = Run(one["others"], unpacked_counts(one["counts"], -1, len(COUNTED)))
             found.setdefault((one["row"], one["updates"]), {})[one["seed"]] = run

@@ -208,8 +208,7 @@ class System(str):
     @property
     def is_baseline(self) -> bool:
         """Whether it is a predictor that learns from L alone, as it is, and of L the boundaries alone."""
-        plain = self.augment == NO_AUGMENTATION and self.brackets is None and self.gold_of is None
-        return self.mode == "baseline" and plain and self.combined is None
+        return self.augment == NO_AUGMENTATION and self._has_boundaries_alone
 
     @property
     def has_candidates(self) -> bool:
@@ -224,7 +223,12 @@ class System(str):
     @property
     def is_copies(self) -> bool:
         """Whether it learned from L alone as it is, each sentence several times: the control for variants."""
-        return self.mode == "baseline" and self.augment == COPIES and self.combined is None
+        return self.augment == COPIES and self._has_boundaries_alone
+
+    @property
+    def _has_boundaries_alone(self) -> bool:
+        plain = self.brackets is None and self.gold_of is None
+        return self.mode == "baseline" and plain and self.combined is None
 
     @property
     def apart(self) -> str | None:

@@ -438,18 +438,17 @@ class Metrics:
         chosen by these very figures, which flatters it and not the gain. For one without candidates it is
         the baseline, or of variants the better of it and copies of L. None where there is nothing.
         """
-        others = self.rivals(result)
-        if not result.system.has_candidates:
-            own = self.without_candidates(result)
-            baseline = baseline_of(each.system for each in own)
-            variants = result.system.has_variants
-            others = [
-                each
-                for each in own
-                if each.system == baseline or (variants and each.system.is_copies)
-            ]
+        others = self.rivals(result) if result.system.has_candidates else self._controls(result)
         found = max(others, key=lambda each: fmean(_common(result, each) or [0]), default=None)
         return None if found is None or found.system == result.system else found
+
+    def _controls(self, result: Result) -> list[Result]:
+        """The baseline and, of variants, copies of L."""
+        others = self.without_candidates(result)
+        wanted = {baseline_of(each.system for each in others)}
+        if result.system.has_variants:
+            wanted |= {each.system for each in others if each.system.is_copies}
+        return [each for each in others if each.system in wanted]
 
     def gain(self, labelled: int, system: str, against: System | None = None) -> Comparison | None:
         """The paired gain over another system of the same annotation, or else over the ``rival``.

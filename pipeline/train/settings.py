@@ -61,8 +61,8 @@ class TrainSettings(Settings):
     )
     system: str = Field(
         "",
-        description="Name of the run's folder; unset: the mode, and what --augment adds. Its entry of "
-        "`systems` in --params, if there is one, has options, too.",
+        description="Name of the run's folder; unset: the mode, and what --augment and --mask-tags add. Its "
+        "entry of `systems` in --params, if there is one, has options, too.",
     )
     generator: str | None = Field(
         None,
@@ -234,7 +234,7 @@ class TrainSettings(Settings):
 
     @property
     def usual_name(self) -> str:
-        """The run's folder where none is named: variants take no baseline's, nor each other's."""
+        """The run's folder where none is named: variants take no baseline's, nor those of other tags."""
         if self.augment == NO_AUGMENTATION:
             return self.mode
         usual = self.mask_tags == type(self).model_fields["mask_tags"].default

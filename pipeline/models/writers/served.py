@@ -223,7 +223,7 @@ class ServedWriter:
             found = self._client.completions.create(
                 prompt=text, max_tokens=prompt.tokens, **options
             )
-            return _text(found, lambda: found.choices[0].text), _is_cut(found)
+            return _completed(found, lambda choice: choice.text)
         asked = f"{prompt.user}\n\n{prompt.begins}" if way == "asked" else prompt.user
         messages = [{"role": "user", "content": asked}]
         if way == "continued":
@@ -234,7 +234,7 @@ class ServedWriter:
         else:
             options["max_completion_tokens"] = prompt.tokens
         found = self._client.chat.completions.create(messages=messages, **options)
-        return _text(found, lambda: found.choices[0].message.content), _is_cut(found)
+        return _completed(found, lambda choice: choice.message.content)
 
     def _request_logprobs(self, text: str) -> list[float]:
         found = self._client.completions.create(
@@ -350,8 +350,8 @@ def _begins_again(text: str, prompt: Prompt) -> bool:
     return bool(prompt.begins) and text.lstrip().startswith(prompt.begins)
 
 
-def _text(found: object, part: Callable[[], object]) -> str:
-    """The completion in what came; "" where the model said nothing.
+def _completed(found: Any, part: Callable[[Any], object]) -> tuple[str, bool]:
+    """The completion in what came, "" where the model said nothing, and whether its tokens ended it.
 
     Raises:
         _MissingError: there is none in it.
@@ -363,18 +363,15 @@ def _text(found: object, part: Callable[[], object]) -> str:
             remedy="check --served, which often ends in /v1",
         )
     try:
-        text = part()
+        choice = found.choices[0]
+        text = part(choice)
     except (AttributeError, LookupError, TypeError) as error:
         raise _MissingError("an answer without a completion", there=True) from error
     if text is not None and not isinstance(text, str):
         raise _MissingError("an answer without a completion", there=True)
     # Half a character can be sent, and not be written to a file.
-    return (text or "").encode("utf-8", "replace").decode("utf-8")
-
-
-def _is_cut(found: Any) -> bool:
-    """Whether an answer ended where its tokens did, as far as the server says."""
-    return getattr(found.choices[0], "finish_reason", None) == "length"
+    whole = (text or "").encode("utf-8", "replace").decode("utf-8")
+    return whole, getattr(choice, "finish_reason", None) == "length"
 
 
 def _pause_of(error: Any) -> float:
