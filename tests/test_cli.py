@@ -71,7 +71,10 @@ def test_help_groups_commands_by_purpose() -> None:
         ("train", "(its seed-SEED, if any)"),
         ("train", "linearly decreased after --warm-up. [default: 2e-5]"),
         ("train", "--clip X Gradient norm clipping threshold. [default: 1] --eval-every N"),
-        ("train", "unset: the mode, and what --augment adds. Its entry of `systems` in --params"),
+        (
+            "train",
+            "unset: the mode, and what --augment and --mask-tags add. Its entry of `systems`",
+        ),
         ("fill", "--corpus PATH Corpus folder whose models to use. [default: data/world]"),
         (
             "fill",

@@ -48,14 +48,17 @@ def run(settings: ReportSettings) -> None:
     chapters, missing = chapters_of(found)
     answers = verdicts(found.metrics)
     panels = opening_panels(found.metrics, answers)
-    title = str(Fact("opening.title", of_variants=is_of_variants(answers)))
+    of_variants = is_of_variants(answers)
+    title = str(Fact("opening.title", of_variants=of_variants))
     opening = Section(title, panels=panels, wide=True, name="opening")
     steps = []
     if found.metrics.task == COORDINATION:  # whose commands they name
         steps = next_steps(found.metrics, answers, found.runs, settings.corpus)
     context = {
         "corpus": console.one_line(settings.corpus.resolve().name),  # it need not be UTF-8
-        "legend": _caption("opening.legend", answers, found.metrics),
+        "split": found.metrics.split,
+        "compared": found.metrics.words.compared,
+        "of_variants": of_variants,
         "headline": headline(answers, found.metrics.words.unit),
         "answers": answers,
         "notes": [*cautions(answers), *unhelpful(found.metrics, answers)],
@@ -131,12 +134,6 @@ def _write_pictures(folder: Path, sections: Sequence[Section]) -> None:
             write_text(folder / f"{section.name}.svg", picture(section))
 
 
-def _caption(name: str, answers: Sequence[Headline], metrics: Metrics) -> Fact:
-    """What the opening's figures are."""
-    of_variants = is_of_variants(answers)
-    return Fact(name, split=metrics.split, compared=metrics.words.compared, of_variants=of_variants)
-
-
 def _print(answers: Sequence[Headline], metrics: Metrics) -> None:
     """Print what the report opens with: a row for each |L| and level of annotation, then the headline."""
     rows = [
@@ -149,7 +146,8 @@ def _print(answers: Sequence[Headline], metrics: Metrics) -> None:
         for each in answers
     ]  # fmt: skip
     console.table(
-        str(_caption("opening.figures", answers, metrics)),
+        str(Fact("opening.figures", split=metrics.split, compared=metrics.words.compared,
+                 of_variants=is_of_variants(answers))),
         ("|L|", "annotated", "without → with", "gain", "interval"), rows,
     )  # fmt: skip
     for fact in (headline(answers, metrics.words.unit), *cautions(answers)):
