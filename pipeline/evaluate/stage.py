@@ -16,6 +16,7 @@ import torch
 from pydantic import AfterValidator
 
 from pipeline.core.annotation import Annotation, from_json, shared_level
+from pipeline.core.answered import write_answered
 from pipeline.core.cards.evaluation import ComparisonRow, MetricsDocument, SummaryRow
 from pipeline.core.cards.runs import RunCard
 from pipeline.core.claims import Claim, Listed
@@ -31,6 +32,7 @@ from pipeline.core.fingerprint import Fingerprint, versions_of
 from pipeline.core.markdown import percent, points
 from pipeline.core.run_annotation import annotation_of_run_card
 from pipeline.core.runs import System
+from pipeline.evaluate.answers import Answers
 from pipeline.evaluate.kept import Kept, Made
 from pipeline.evaluate.parser_rows import ParserRows
 from pipeline.evaluate.scoring import COUNTS, Scored, entry, summary
@@ -43,6 +45,7 @@ ALGORITHM = 2
 """Raise it when a code change changes the predictions of the same runs (tests/test_golden.py)."""
 
 _METRICS = "metrics.json"
+_ANSWERS = "answers.parquet"
 
 
 def _whole(card: dict[str, Any]) -> dict[str, Any]:
@@ -90,8 +93,9 @@ def run(settings: EvaluateSettings) -> None:
     kept = Kept(out, task.evaluation.schema)
     # Looked for before any work: a slip in a name costs nothing that was there.
     parsers = ParserRows(settings, instances, kept, about) if settings.parser else None
-    Claim(out, "evaluate", earlier=_earlier, parts=(_METRICS,), alone=False).check()
+    Claim(out, "evaluate", earlier=_earlier, parts=(_METRICS, _ANSWERS), alone=False).check()
     (out / _METRICS).unlink(missing_ok=True)
+    answers = Answers(task.evaluation, instances)
     scored: list[Scored] = []
     for folder, card in track(folders, "evaluate"):
         name = f"{card['system']}-{card['labelled']}-{card['seed']}"
@@ -99,6 +103,7 @@ def run(settings: EvaluateSettings) -> None:
         rows, _ = kept.rows(name, made_of, partial(_predict, task, folder, instances, settings))
         record = annotation_of_run_card(card, settings.corpus)
         judged = task.evaluation.judged(instances, rows)
+        answers.add(card, rows)
         scored.append(entry(System.of(card), card, record, judged))
     if parsers is not None:
         scored += parsers.of(folders)
@@ -107,6 +112,7 @@ def run(settings: EvaluateSettings) -> None:
         metrics = _metrics(settings, task.evaluation, instances, scored)
         if task.name != COORDINATION:
             metrics["task"] = task.name
+    write_answered(out / _ANSWERS, answers.answered())
     write_json(out / _METRICS, metrics)
     _tell(metrics, task.evaluation)
 
@@ -117,7 +123,7 @@ def _earlier(there: Path) -> Listed:
         card = read_json(there / _METRICS)
     except InputError:
         return None
-    return (_METRICS,) if isinstance(card.get("runs"), list) else None
+    return (_METRICS, _ANSWERS) if isinstance(card.get("runs"), list) else None
 
 
 def _metrics(

@@ -40,7 +40,8 @@ class ReportMaterial:
 
     ``audit`` is None where there is none, and ``no_audit`` says why. ``generated`` are examples of each
     folder of candidates, ``examples`` those that systems accepted and rejected; ``judging`` is said above the
-    latter; ``unshown`` says which examples and judgements there could not be.
+    latter; ``unshown`` says which examples and judgements there could not be. ``answers`` are of
+    another task, which has no such examples.
     """
 
     corpus: Path
@@ -54,6 +55,7 @@ class ReportMaterial:
     seed: int
     judging: Sequence[Fact]
     unshown: Sequence[Fact]
+    answers: Section | None = None
 
     @property
     def size(self) -> int:
@@ -177,6 +179,14 @@ def examples(found: ReportMaterial) -> Iterator[Part]:
     yield from found.unshown
 
 
+def answers(found: ReportMaterial) -> Iterator[Part]:
+    """What systems of another task said of drawn instances."""
+    if found.answers:
+        yield found.answers
+    if found.metrics.task != COORDINATION:
+        yield from found.unshown
+
+
 def language_models(found: ReportMaterial) -> Iterator[Part]:
     """What each language model is and read, how well it fills, and what its training took."""
     if found.models:
@@ -229,6 +239,7 @@ CONTENTS: Mapping[str, Callable[[ReportMaterial], Iterable[Part]]] = {
     "Filter": filtering,
     "Generated": generated,
     "Accepted, rejected": examples,
+    "Answers": answers,
     "Language models": language_models,
     "The paper": from_paper,
     "Times": times,

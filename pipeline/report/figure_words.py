@@ -17,6 +17,7 @@ class FigureWords:
         measured: what tables have, for the note below.
         compared: the same of the opening's picture.
         unit: what L has, in the singular.
+        instances: of what answers are shown, in the plural; "": none are.
         criteria: other figures, with what each is.
         criteria_title: of their table.
     """
@@ -27,6 +28,7 @@ class FigureWords:
     measured: str
     compared: str
     unit: str
+    instances: str = ""
     criteria: Mapping[str, str] = field(default_factory=dict)
     criteria_title: str = ""
 
@@ -55,6 +57,7 @@ _WORDS = {
         measured="F1 of each sense; overall: macro-F1, its mean over senses",
         compared="Macro-F1 over senses",
         unit="pair",
+        instances="implicit pairs",
         criteria={
             "strict macro-F1": "macro-F1 where a prediction is right for that sense alone which it names",
             "strict micro-F1": "the share of senses of pairs that are predicted, of the same",
@@ -68,6 +71,7 @@ _WORDS = {
         measured="F1 of arguments, zeros (ZAR) and dependents (DEP), by role; overall: of all",
         compared="F1 of arguments",
         unit="sentence",
+        instances="predicates with a zero",
         criteria={
             "ALL with mentions": "F1 where another mention of what fills a role is right, too",
             "ZAR with mentions": "the same of zeros",
@@ -82,6 +86,7 @@ _WORDS = {
         measured="Share of questions answered right, also of those for the cause and for the effect",
         compared="Questions answered right",
         unit="question",
+        instances="questions",
     ),
 }
 _OTHER = FigureWords(

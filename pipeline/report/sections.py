@@ -78,6 +78,19 @@ class ExampleList:
 
 
 @dataclass(frozen=True, slots=True)
+class ShownAnswer:
+    """An instance with what is right.
+
+    ``answers`` has of each system its name, what it answered, and whether all of that is right.
+    """
+
+    name: str
+    text: str
+    right: str
+    answers: Sequence[tuple[str, str, bool]]
+
+
+@dataclass(frozen=True, slots=True)
 class Section:
     """What stands under one heading, in the order of the fields; it opens on demand.
 
@@ -93,13 +106,14 @@ class Section:
     facts: Sequence[Fact] = ()
     named: Sequence[tuple[str, str | Fact]] = ()
     examples: Sequence[ExampleList] = ()
+    answers: Sequence[ShownAnswer] = ()
     wide: bool = False
     name: str = ""
 
     @property
     def has_text(self) -> bool:
         """Whether there is something to it besides pictures."""
-        return any((self.tables, self.facts, self.named, self.examples))
+        return any((self.tables, self.facts, self.named, self.examples, self.answers))
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from pipeline.core.errors import InputError
 from pipeline.core.files import write_text
 from pipeline.core.markdown import points
 from pipeline.core.runs import System, read_runs
+from pipeline.report.answers import answers_section
 from pipeline.report.audit import read_audit
 from pipeline.report.chapters import CONTENTS, ReportMaterial
 from pipeline.report.examples import example_lists, generation_lists, place_of, to_hand_on
@@ -99,9 +100,14 @@ def read_material(settings: ReportSettings) -> ReportMaterial:
     systems = {run.system for run in runs}
     metrics = _metrics(corpus, systems)
     if metrics.task != COORDINATION:  # whose candidates are no fills
-        return ReportMaterial(
-            corpus, metrics, runs, None, None, models, [], [], settings.seed, [], []
+        answers, unanswered = answers_section(
+            corpus, metrics, count=settings.examples, seed=settings.seed, own_use=settings.own_use
         )
+        for fact in unanswered:
+            console.say(str(fact))
+        return ReportMaterial(
+            corpus, metrics, runs, None, None, models, [], [], settings.seed, [], unanswered, answers
+        )  # fmt: skip
     audit, no_audit = read_audit(corpus, systems)
     judgements, unjudged = _judgements(settings.judgements)
     examples, unshown = example_lists(

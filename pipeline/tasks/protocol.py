@@ -240,6 +240,23 @@ def counts_among(
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """An instance as people read it.
+
+    Attributes:
+        name: no other of the corpus has it.
+        text: what is asked, with the words in question in brackets.
+        right: the right answer in words.
+        license: of the text.
+    """
+
+    name: str
+    text: str
+    right: str
+    license: str
+
+
 I = TypeVar("I")  # noqa: E741 - an instance, as E is an example
 
 
@@ -290,6 +307,18 @@ class Evaluation(ABC, Generic[I]):
     @abstractmethod
     def judged(self, instances: Sequence[I], rows: Sequence[Row]) -> JudgedRows:
         """What rows come to, in the order of the instances."""
+
+    def shown(self, instance: I) -> Shown | None:
+        """An instance for people to read; None where a report has nothing to show of it."""
+        del instance
+        return None
+
+    def said(self, instance: I, row: Row) -> tuple[str, bool]:
+        """What a row of predictions answers, in words, and whether all of it is right.
+
+        Asked of instances that are shown.
+        """
+        raise NotImplementedError
 
 
 class HeadSettings(Protocol):

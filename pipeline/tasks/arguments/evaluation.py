@@ -14,7 +14,8 @@ from pipeline.tasks.arguments.examples import example_of
 from pipeline.tasks.arguments.figures import KINDS, counted, f1
 from pipeline.tasks.arguments.model import ArgumentModel
 from pipeline.tasks.arguments.predicates import Clause, clauses_of_split
-from pipeline.tasks.protocol import Evaluation, JudgedRows, Row
+from pipeline.tasks.protocol import Evaluation, JudgedRows, Row, Shown
+from pipeline.text.natural import readable
 
 WITH_MENTIONS = "with mentions"
 """Of figures where another mention of a filler is right, too."""
@@ -126,6 +127,39 @@ class ArgumentEvaluation(Evaluation[Clause]):
             counts=np.asarray(of_columns["overall"][:, None]),
             of_columns={name: own[:, None] for name, own in of_columns.items()},
         )
+
+    def shown(self, instance: Clause) -> Shown | None:
+        """A predicate with a zero argument, its fillers by role, those that are zeros marked."""
+        predicate, words = instance.predicate, instance.words
+        if all(argument.kind != ZAR for argument in predicate.arguments):
+            return None
+        right = [
+            _in_words(each.role, [words[w] for w in each.fillers], zero=each.kind == ZAR)
+            for each in predicate.arguments
+        ]
+        natural = readable(words)
+        start, end = natural.offsets[predicate.predicate]
+        return Shown(
+            name=f"{instance.sentence_id}:{predicate.predicate}",
+            text=f"{natural.text[:start]}[{natural.text[start:end]}]{natural.text[end:]}",
+            right=", ".join(right),
+            license=instance.sentence.license,
+        )
+
+    def said(self, instance: Clause, row: Row) -> tuple[str, bool]:
+        """The chosen words by role."""
+        predicate, chosen = instance.predicate, chosen_in(row)
+        right, said, there = counted([predicate], [chosen]).sum((0, 1, 2))
+        text = [
+            _in_words(role, [instance.words[word]], zero=predicate.kind_of(word) == ZAR)
+            for role, word in chosen.items()
+        ]
+        return ", ".join(text), bool(right == said == there)
+
+
+def _in_words(role: str, words: Sequence[str], *, zero: bool) -> str:
+    """An argument: ``ACC 公園 (zero)``; of several fillers, each of which is right, all."""
+    return f"{role} {' or '.join(words)}{' (zero)' * zero}"
 
 
 def chosen_in(row: Mapping[str, object]) -> dict[str, int]:

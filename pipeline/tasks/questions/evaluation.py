@@ -10,7 +10,7 @@ from pipeline.core.corpus_folder import QUESTIONS_FILE
 from pipeline.core.errors import InputError
 from pipeline.core.files import digest_of
 from pipeline.core.questions import CAUSE, EFFECT, Question, question_row, read_questions
-from pipeline.tasks.protocol import Evaluation, JudgedRows, Row, counts_among
+from pipeline.tasks.protocol import Evaluation, JudgedRows, Row, Shown, counts_among
 from pipeline.tasks.questions.examples import example_of
 from pipeline.tasks.questions.model import QuestionModel
 
@@ -81,6 +81,22 @@ class QuestionEvaluation(Evaluation[Question]):
             counts=counts,
             of_columns=counts_among(counts, _columns(instances)),
         )
+
+    def shown(self, instance: Question) -> Shown:
+        """The context with what is asked, the choices in brackets, and the right one."""
+        choices = " ".join(f"[{choice}]" for choice in instance.choices)
+        return Shown(
+            name=instance.question_id,
+            text=f"{instance.context} Its {instance.asks}: {choices}",
+            right=instance.choices[instance.answer],
+            license=instance.license,
+        )
+
+    def said(self, instance: Question, row: Row) -> tuple[str, bool]:
+        """The choice."""
+        predicted = row["predicted"]
+        text = instance.choices[predicted] if predicted >= 0 else ""
+        return text, predicted == instance.answer
 
 
 def _columns(questions: Sequence[Question]) -> dict[str, list[int]]:

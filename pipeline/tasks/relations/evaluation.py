@@ -12,7 +12,7 @@ from pipeline.core.corpus_folder import RELATIONS_FILE
 from pipeline.core.errors import InputError
 from pipeline.core.files import digest_of
 from pipeline.core.pairs import Pair
-from pipeline.tasks.protocol import Evaluation, JudgedRows, Row
+from pipeline.tasks.protocol import Evaluation, JudgedRows, Row, Shown
 from pipeline.tasks.relations.examples import example_of
 from pipeline.tasks.relations.figures import counted, f1
 from pipeline.tasks.relations.model import RelationModel
@@ -99,6 +99,19 @@ class RelationEvaluation(Evaluation[Pair]):
             of_columns={"overall": counts, MICRO: micro}
             | {sense: counts[:, at : at + 1] for at, sense in enumerate(senses)},
         )
+
+    def shown(self, instance: Pair) -> Shown:
+        """Both arguments in brackets, and the senses, each of which is right."""
+        return Shown(
+            name=instance.pair_id,
+            text=f"[{instance.arg1}] [{instance.arg2}]",
+            right=" or ".join(instance.senses),
+            license=instance.license,
+        )
+
+    def said(self, instance: Pair, row: Row) -> tuple[str, bool]:
+        """The sense."""
+        return row["predicted"], row["predicted"] in instance.senses
 
 
 def macro_f1(counts: npt.NDArray[np.int64]) -> float:

@@ -15,6 +15,7 @@ from tasks.arguments import clausal  # type: ignore[import-not-found]
 from tiny import digest, history
 from torch import Tensor
 
+from pipeline.core.answered import read_answered, write_answered
 from pipeline.core.corpora import ARGUMENTS
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError, ModelError, SettingsError
@@ -26,6 +27,7 @@ from pipeline.evaluate import stage as evaluate
 from pipeline.evaluate.settings import EvaluateSettings
 from pipeline.experiments.plan.estimates import probe_training
 from pipeline.report import stage as report
+from pipeline.report.examples import place_of
 from pipeline.report.settings import ReportSettings
 from pipeline.tasks.arguments.decoding import GRIDS, BestWord, best_words, settled
 from pipeline.tasks.arguments.evaluation import ArgumentEvaluation, chosen_in
@@ -94,6 +96,58 @@ def test_it_learns_and_is_evaluated(built: Path) -> None:
     assert "arguments of 40 + 12" in text
     for word in ("boundar", "coordinat", "conjunct", "audit", "ccuracy (%)"):
         assert word not in text, word
+    _zeros_are_shown(built)
+
+
+def _zeros_are_shown(corpus: Path) -> None:
+    """Every predicate with a zero is kept with what each run said; text is shown if it may be handed on."""
+    kept = list(read_answered(corpus / "evaluation/answers.parquet"))
+    zeros = [
+        clause
+        for clause in clauses_of_split(corpus, "test")
+        if any(each.kind == "ZAR" for each in clause.predicate.arguments)
+    ]
+    assert [each.name for each in kept] == [
+        f"{clause.sentence_id}:{clause.predicate.predicate}" for clause in zeros
+    ]
+    assert {len(each.answers) for each in kept} == {2}
+    kept = [replace(each, license="unknown") for each in kept]
+    write_answered(corpus / "evaluation/answers.parquet", kept)
+    report.run(ReportSettings(corpus=corpus))
+    text = (corpus / "report/report.md").read_text()
+    assert f"No text of {len(kept)} examples" in text
+    assert "  - right: " not in text
+    report.run(ReportSettings(corpus=corpus, own_use=True, examples=7, seed=3))
+    text = (corpus / "report/report.md").read_text()
+    assert "Drawn with seed 3 and not chosen, from the predicates with a zero of test" in text
+    shown = {each.name for each in kept if f"`{each.name}`" in text}
+    assert len(shown) == text.count("  - right: ") == 7
+    assert shown == {each.name for each in sorted(kept, key=lambda e: place_of(3, e.name))[:7]}
+
+
+def test_a_zero_is_shown_in_its_sentence() -> None:
+    """In a text without blanks the predicate's own word is in brackets; zeros are told from dependents."""
+    sentence = Sentence(
+        sentence_id="s", doc_id="d", split="test", license="CC0-1.0", tags=None, tree=None, coordinations=(),
+        words=("太郎", "は", "公園", "に", "行き", "、", "遊んだ", "。"),
+    )  # fmt: skip
+    arguments = (Argument("NOM", "ZAR", (0,)), Argument("DAT", "DEP", (2, 4)))
+    predicate = Predicate("s", 6, Span(6, 7), True, arguments, (Span(2, 6),))
+    clause, evaluation = Clause(sentence, predicate, (4, 6)), ArgumentEvaluation()
+    shown = evaluation.shown(clause)
+    assert shown is not None
+    assert shown.text == "太郎は公園に行き、[遊んだ]。"
+    assert shown.right == "NOM 太郎 (zero), DAT 公園 or 行き"
+    for chosen, said in (
+        ({"NOM": 0, "DAT": 4}, ("NOM 太郎 (zero), DAT 行き", True)),
+        ({"DAT": 2}, ("DAT 公園", False)),  # the zero is missing
+        ({"NOM": 0, "ACC": 2, "DAT": 2}, ("NOM 太郎 (zero), ACC 公園, DAT 公園", False)),
+        ({}, ("", False)),
+    ):
+        choices = [{"role": r, "word": w, "chosen": True} for r, w in chosen.items()]
+        assert evaluation.said(clause, {"choices": choices}) == said
+    without = replace(predicate, arguments=arguments[1:])
+    assert evaluation.shown(Clause(sentence, without, (4, 6))) is None
 
 
 def test_without_masks_a_variant_is_a_copy(built: Path) -> None:

@@ -12,6 +12,7 @@ import torch
 from tasks.questions import quiz  # type: ignore[import-not-found]
 
 from pipeline.core.annotation import described, from_json
+from pipeline.core.answered import read_answered
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError, ModelError, SettingsError
 from pipeline.evaluate import stage as evaluate
@@ -66,6 +67,15 @@ def test_it_learns_from_pseudo_questions_and_is_evaluated(
     text = (corpus / "report/report.md").read_text()
     assert "36 labelled questions" in text
     assert "cause (30)" in text
+    kept = list(read_answered(corpus / "evaluation/answers.parquet"))
+    for number, row in enumerate(metrics["runs"]):
+        right = [each.answers[number].is_right for each in kept]
+        assert row["accuracy"]["overall"] == pytest.approx(sum(right) / 60)
+        assert all(
+            (each.answers[number].text == each.right) == is_right
+            for each, is_right in zip(kept, right, strict=True)
+        )
+    assert text.count("  - right: ") == 20
     card = read_json(corpus / "runs/baseline/36/seed-0/run.json")
     assert described(from_json(card["annotation"]), "small") == "answers of 36 + 18"
     assert card["settings"]["choices_only"] is False

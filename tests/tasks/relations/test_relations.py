@@ -3,6 +3,7 @@
 import json
 import random
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +13,7 @@ import torch
 from tasks.relations import pairwise  # type: ignore[import-not-found]
 from transformers import BertConfig, BertModel
 
+from pipeline.core.answered import read_answered
 from pipeline.core.comparison import compare_counts, resamples
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError, ModelError, SettingsError
@@ -77,6 +79,7 @@ def test_it_learns_filters_and_is_evaluated(
     assert best > 0.6
     assert {one["system"] for one in metrics["comparisons"]} == {"filter", "no-filter"}
     _is_reported(corpus)
+    _is_answered(corpus, metrics)
     card = read_json(corpus / "runs/baseline/36/seed-0/run.json")
     assert card["annotation"][0] | {"corpus": "", "draw": ""} == {
         "corpus": "", "part": "labelled", "draw": "", "sentences": 36, "pairs": 36,
@@ -85,6 +88,19 @@ def test_it_learns_filters_and_is_evaluated(
     assert not {"dropout", "mlp_hidden", "brackets", "labels"} & set(card["settings"])
     assert card["settings"]["warm_up"] == 0.1
     assert card["settings"]["logit_adjustment"] == 0
+
+
+def _is_answered(corpus: Path, metrics: dict[str, Any]) -> None:
+    """A run's answers are right as often as its figures say; ten pairs have those of two systems shown."""
+    kept = list(read_answered(corpus / "evaluation/answers.parquet"))
+    for number, row in enumerate(metrics["runs"]):
+        right = sum(each.answers[number].is_right for each in kept)
+        assert {each.answers[number].system for each in kept} == {row["system"]}
+        assert right == round(row["accuracy"]["micro-F1"] * metrics["instances"]["overall"])
+    report.run(ReportSettings(corpus=corpus, examples=10))
+    page = (corpus / "report/report.html").read_text()
+    assert page.count("<dt>right</dt>") == 10
+    assert page.count('<dd><span class="verdict') == 20
 
 
 def _is_reported(corpus: Path) -> None:

@@ -1,0 +1,37 @@
+"""What runs said of the instances that a report shows."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from pipeline.core.answered import AnsweredInstance, RunAnswer
+from pipeline.core.cards.runs import RunCard
+from pipeline.tasks.protocol import Evaluation, Row
+
+
+class Answers:
+    """The instances that people can read, and the answers to them, of one run after another.
+
+    Args:
+        evaluation: the task's.
+        instances: all that rows are of.
+    """
+
+    def __init__(self, evaluation: Evaluation[Any], instances: Sequence[Any]) -> None:
+        self._evaluation = evaluation
+        self._instances = instances
+        every = map(evaluation.shown, instances)
+        self._shown = {place: each for place, each in enumerate(every) if each is not None}
+        self._given: dict[int, list[RunAnswer]] = {place: [] for place in self._shown}
+
+    def add(self, card: RunCard, rows: Sequence[Row]) -> None:
+        """The rows of a run, in the order of the instances."""
+        for place, given in self._given.items():
+            text, is_right = self._evaluation.said(self._instances[place], rows[place])
+            given.append(RunAnswer(card["system"], card["labelled"], card["seed"], text, is_right))
+
+    def answered(self) -> Iterator[AnsweredInstance]:
+        """The instances with all answers."""
+        for place, shown in self._shown.items():
+            yield AnsweredInstance(
+                shown.name, shown.text, shown.right, shown.license, tuple(self._given[place])
+            )

@@ -1,0 +1,86 @@
+"""What two systems said of drawn instances, beside what is right: of tasks that have no fills to show."""
+
+import heapq
+from pathlib import Path
+
+from pipeline.core.answered import AnsweredInstance, read_answered
+from pipeline.corpus.licences import terms
+from pipeline.report.examples import place_of
+from pipeline.report.opening import verdicts
+from pipeline.report.prose import Fact
+from pipeline.report.results import Metrics, Result, short_name
+from pipeline.report.sections import Section, ShownAnswer
+
+
+def answers_section(
+    corpus: Path, metrics: Metrics, *, count: int, seed: int, own_use: bool
+) -> tuple[Section | None, list[Fact]]:
+    """``count`` instances with the answers of the systems that the report opens with, at its main |L|.
+
+    Those that come first by ``place_of`` are drawn, whatever was said of them. The runs are of the first seed
+    that both systems have.
+
+    Args:
+        corpus: the folder.
+        metrics: of its evaluation.
+        count: how many.
+        seed: of the draw.
+        own_use: text is shown that must not be handed on, too.
+
+    Returns:
+        The section, and what there could not be.
+
+    Raises:
+        InputError: the file of answers is damaged.
+    """
+    path = corpus / "evaluation" / "answers.parquet"
+    if not count:
+        return None, []
+    if not path.is_file():
+        return None, [Fact("missing.answers")]
+    systems, first = _compared(metrics)
+    drawn = heapq.nsmallest(count, read_answered(path), key=lambda each: place_of(seed, each.name))
+    shown = [each for each in drawn if own_use or terms(each.license).redistributable]
+    withheld = len(drawn) - len(shown)
+    missing = [Fact("missing.withheld", count=withheld)] if withheld else []
+    if not shown:
+        return None, missing
+    words = Fact(
+        "examples.of_answers",
+        seed=seed,
+        run=first,
+        size=metrics.phrase(metrics.main),
+        split=metrics.split,
+        instances=metrics.words.instances,
+    )
+    named = {str(each.system): short_name(each.system) for each in systems}
+    listed = [_shown(each, named, metrics.main, first) for each in shown]
+    return Section("What was answered", [words], answers=listed), missing
+
+
+def _compared(metrics: Metrics) -> tuple[list[Result], int]:
+    """What the gain at the main |L| is over, and the best system, and the first seed of both."""
+    opening = next(each for each in verdicts(metrics) if each.labelled == metrics.main)
+    found = [each for each in (opening.against, opening.best) if each is not None]
+    found = found or metrics.block(metrics.main)[:1]
+    if not (common := set.intersection(*(set(each.by_seed) for each in found))):
+        found = found[-1:]
+        common = set(found[0].by_seed)
+    return found, min(common)
+
+
+def _shown(
+    instance: AnsweredInstance, systems: dict[str, str], labelled: int, seed: int
+) -> ShownAnswer:
+    """An instance with the answers of one draw, in the order of the systems."""
+    given = {
+        each.system: (each.text, each.is_right)
+        for each in instance.answers
+        if (each.labelled, each.seed) == (labelled, seed)
+    }
+    return ShownAnswer(
+        instance.name,
+        instance.text,
+        instance.right,
+        [(name, *given[system]) for system, name in systems.items() if system in given],
+    )
