@@ -106,11 +106,12 @@ def kept_in(corpus: Path) -> Path:
 def keep(corpus: Path) -> None:
     """Write what each run of an evaluation chose, and the rules, in counts.
 
-    Draws that were kept before and are not in the evaluation stay; of one that is, all its runs are replaced,
-    since systems are compared that have the same encoder.
+    Draws that were kept before and are not in the evaluation stay. Of one that is, all its runs are replaced,
+    since systems are compared that have the same encoder: so it must have every system that was kept of it.
 
     Raises:
-        SystemExit: the predictions are of other predicates than the corpus has, or what is kept is.
+        SystemExit: the predictions are of other predicates than the corpus has, or what is kept is; runs of a
+            draw have several encoders; or more systems of it were kept.
     """
     metrics = read_json(corpus / "evaluation/metrics.json")
     evaluation = ArgumentEvaluation()
@@ -132,13 +133,35 @@ def keep(corpus: Path) -> None:
             {"system": each["system"], "labelled": int(each["labelled"]), "seed": int(each["seed"]),
              "counts": packed_counts(counts)}
         )  # fmt: skip
+    require_one_encoder(corpus, runs)
     path, again = kept_in(corpus), {draw_of(run) for run in runs}
     if path.exists():
         before, earlier = read_kept(path)
         if before != head:
             raise SystemExit(f"{path}: is of other predicates than {corpus}; remove it first")
+        made = {(*draw_of(run), run["system"]) for run in runs}
+        lost = [run for run in earlier if draw_of(run) in again]
+        lost = [run for run in lost if (*draw_of(run), run["system"]) not in made]
+        if lost:
+            names = ", ".join(
+                f"{run['system']} {run['labelled']}/seed-{run['seed']}" for run in lost
+            )
+            raise SystemExit(f"{path}: would lose {names}; make these first, or remove the file")
         runs = [*(run for run in earlier if draw_of(run) not in again), *runs]
     path.write_text("".join(json.dumps(line) + "\n" for line in (head, *runs)))
+
+
+def require_one_encoder(corpus: Path, runs: Sequence[Run]) -> None:
+    """Refuse to compare runs whose encoder was made anew between them."""
+    encoders: dict[tuple[int, int], set[str]] = {}
+    for run in runs:
+        folder = corpus / "runs" / run["system"] / str(run["labelled"]) / f"seed-{run['seed']}"
+        encoders.setdefault(draw_of(run), set()).add(read_json(folder / "run.json")["model"])
+    for (labelled, seed), several in encoders.items():
+        if len(several) > 1:
+            raise SystemExit(
+                f"{corpus}: runs of {labelled}/seed-{seed} have {len(several)} encoders; remove the older"
+            )
 
 
 def draw_of(run: Run) -> tuple[int, int]:

@@ -94,7 +94,8 @@ def run(settings: EvaluateSettings) -> None:
     # Looked for before any work: a slip in a name costs nothing that was there.
     parsers = ParserRows(settings, instances, kept, about) if settings.parser else None
     Claim(out, "evaluate", earlier=_earlier, parts=(_METRICS, _ANSWERS), alone=False).check()
-    (out / _METRICS).unlink(missing_ok=True)
+    for name in (_ANSWERS, _METRICS):  # the record last: it says that the other is ours
+        (out / name).unlink(missing_ok=True)
     answers = Answers(task.evaluation, instances)
     scored: list[Scored] = []
     for folder, card in track(folders, "evaluate"):
@@ -112,8 +113,8 @@ def run(settings: EvaluateSettings) -> None:
         metrics = _metrics(settings, task.evaluation, instances, scored)
         if task.name != COORDINATION:
             metrics["task"] = task.name
-    write_answered(out / _ANSWERS, answers.answered())
     write_json(out / _METRICS, metrics)
+    write_answered(out / _ANSWERS, answers.answered())
     _tell(metrics, task.evaluation)
 
 

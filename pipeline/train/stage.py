@@ -15,6 +15,7 @@ from pipeline.core.annotation import as_json
 from pipeline.core.cards.runs import RunCard, RunPaper, RunSettings
 from pipeline.core.claims import Claim
 from pipeline.core.console import Meter, say, table, warn
+from pipeline.core.corpora import COORDINATION
 from pipeline.core.corpus_folder import inputs_in
 from pipeline.core.errors import ConjoinError, InputError, ModelError, SettingsError
 from pipeline.core.fingerprint import Fingerprint, Output, versions_of
@@ -464,10 +465,11 @@ class _Run:
             "select": settings.select,
             "model": self.identity,
             "settings": cast(RunSettings, recorded),
-            "paper": _beside_the_paper(recorded),
             "candidates": len(data.candidates or ()),
             "excluded": {what: tally.to_dict() for what, tally in excluded.items()},
         }
+        if self.task.name == COORDINATION:  # whose paper the defaults are of
+            card["paper"] = _beside_the_paper(recorded)
         if augmentation:
             card["augmentation"] = augmentation.facts
         if data.notes:

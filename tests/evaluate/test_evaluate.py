@@ -82,6 +82,26 @@ def evaluated(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
     return run
 
 
+def test_an_interrupted_evaluation_is_done_again(
+    corpus: Path, evaluated: Callable[..., list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Amid predictions, or between the two files that it ends with: the next one goes on."""
+    evaluated(corpus)
+    whole = {path: path.read_bytes() for path in (corpus / "evaluation").glob("*.*")}
+    assert {path.name for path in whole} == {"metrics.json", "answers.parquet"}
+    for stopped in ("_metrics", "write_answered"):
+        with monkeypatch.context() as patch:
+            patch.setattr(evaluate, stopped, _stop)
+            with pytest.raises(KeyboardInterrupt):
+                evaluated(corpus)
+        assert evaluated(corpus) == []
+        assert {path: path.read_bytes() for path in whole} == whole
+
+
+def _stop(*_: Any) -> None:
+    raise KeyboardInterrupt
+
+
 @pytest.mark.long
 def test_only_a_new_run_is_predicted(
     corpus: Path, tmp_path: Path, evaluated: Callable[..., list[str]]

@@ -50,7 +50,7 @@ def best_words(example: ArgumentExample, scores: Tensor) -> list[BestWord | None
 def settled(
     examples: Sequence[ArgumentExample], choices: Sequence[Sequence[BestWord | None]]
 ) -> tuple[float, ...]:
-    """The θ of each role with the best F1 on some predicates, of equals the least.
+    """The θ of each role with the best F1 on some predicates, of equals the least; if F1 is 0, the greatest.
 
     Args:
         examples: the predicates with their arguments.
@@ -69,7 +69,8 @@ def _settled(
     probable = np.array([choice.probability for choice, _ in known if choice])
     right = np.array([choice.word in fillers for choice, fillers in known if choice], dtype=bool)
     least, most = GRIDS[role]
-    best, found = -1.0, least / 100
+    # Where no word is right with any, the role has nothing that is worth saying.
+    best, found = 0.0, most / 100
     for hundredths in range(least, most + 1):
         enough = probable > hundredths / 100
         said = int(enough.sum())

@@ -150,8 +150,13 @@ class ArgumentEvaluation(Evaluation[Clause]):
         """The chosen words by role."""
         predicate, chosen = instance.predicate, chosen_in(row)
         right, said, there = counted([predicate], [chosen]).sum((0, 1, 2))
+        kinds = {(a.role, word): a.kind for a in predicate.arguments for word in a.fillers}
         text = [
-            _in_words(role, [instance.words[word]], zero=predicate.kind_of(word) == ZAR)
+            _in_words(
+                role,
+                [instance.words[word]],
+                zero=kinds.get((role, word), predicate.kind_of(word)) == ZAR,
+            )
             for role, word in chosen.items()
         ]
         return ", ".join(text), bool(right == said == there)

@@ -143,9 +143,18 @@ def test_a_zero_is_shown_in_its_sentence() -> None:
         ({"DAT": 2}, ("DAT 公園", False)),  # the zero is missing
         ({"NOM": 0, "ACC": 2, "DAT": 2}, ("NOM 太郎 (zero), ACC 公園, DAT 公園", False)),
         ({}, ("", False)),
+        ({"NOM": 7}, ("NOM 。 (zero)", False)),
     ):
         choices = [{"role": r, "word": w, "chosen": True} for r, w in chosen.items()]
         assert evaluation.said(clause, {"choices": choices}) == said
+    # An argument that one of its fillers makes a dependent is none of the zeros, whichever is chosen.
+    either = replace(predicate, arguments=(arguments[0], Argument("DAT", "DEP", (2, 7))))
+    choices = [
+        {"role": "NOM", "word": 0, "chosen": True},
+        {"role": "DAT", "word": 7, "chosen": True},
+    ]
+    said = evaluation.said(Clause(sentence, either, (4, 6)), {"choices": choices})
+    assert said == ("NOM 太郎 (zero), DAT 。", True)
     without = replace(predicate, arguments=arguments[1:])
     assert evaluation.shown(Clause(sentence, without, (4, 6))) is None
 
@@ -323,7 +332,11 @@ def test_thresholds_have_the_best_f1_of_their_role() -> None:
                     right += choice.word in gold
             scored.append((2 * right / (said + there), -hundredths))
         assert theta == -max(scored)[1] / 100
-    assert settled([], []) == (0.1, 0.2, 0.0)
+    # A role of which nothing is right with any θ is said as seldom as can be.
+    assert settled([], []) == (0.7, 0.85, 0.6)
+    wrong = [[BestWord(2, 0.5)] * len(ROLES)]
+    nobody = ArgumentExample(tuple("abcd"), 3, (3,), Span(3, 4), ((0,), (), ()))
+    assert settled([nobody], wrong) == (0.7, 0.85, 0.6)
 
 
 def test_thresholds_are_of_the_validation_set_alone(built: Path, tmp_path: Path) -> None:
