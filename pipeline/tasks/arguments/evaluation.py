@@ -134,7 +134,7 @@ class ArgumentEvaluation(Evaluation[Clause]):
         if all(argument.kind != ZAR for argument in predicate.arguments):
             return None
         right = [
-            _in_words(each.role, [words[w] for w in each.fillers], zero=each.kind == ZAR)
+            _in_words(each.role, words, each.fillers, zero=each.kind == ZAR)
             for each in predicate.arguments
         ]
         natural = readable(words)
@@ -154,7 +154,8 @@ class ArgumentEvaluation(Evaluation[Clause]):
         text = [
             _in_words(
                 role,
-                [instance.words[word]],
+                instance.words,
+                [word],
                 zero=kinds.get((role, word), predicate.kind_of(word)) == ZAR,
             )
             for role, word in chosen.items()
@@ -162,9 +163,17 @@ class ArgumentEvaluation(Evaluation[Clause]):
         return ", ".join(text), bool(right == said == there)
 
 
-def _in_words(role: str, words: Sequence[str], *, zero: bool) -> str:
-    """An argument: ``ACC 公園 (zero)``; of several fillers, each of which is right, all."""
-    return f"{role} {' or '.join(words)}{' (zero)' * zero}"
+def _in_words(role: str, words: Sequence[str], fillers: Sequence[int], *, zero: bool) -> str:
+    """An argument: ``ACC 公園 (zero)``; of several fillers, each of which is right, all.
+
+    Of a word that the sentence has several times, ``国家 2 of 3`` says which.
+    """
+    found = []
+    for place in fillers:
+        word = words[place]
+        times = words.count(word)
+        found.append(f"{word} {words[: place + 1].count(word)} of {times}" if times > 1 else word)
+    return f"{role} {' or '.join(found)}{' (zero)' * zero}"
 
 
 def chosen_in(row: Mapping[str, object]) -> dict[str, int]:

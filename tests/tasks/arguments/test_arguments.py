@@ -155,6 +155,16 @@ def test_a_zero_is_shown_in_its_sentence() -> None:
     ]
     said = evaluation.said(Clause(sentence, either, (4, 6)), {"choices": choices})
     assert said == ("NOM 太郎 (zero), DAT 。", True)
+    # The second 公園 is not the first.
+    again = Clause(
+        replace(sentence, words=("公園", *sentence.words[1:])),
+        replace(predicate, arguments=(Argument("NOM", "ZAR", (2,)),)), (4, 6),
+    )  # fmt: skip
+    shown = evaluation.shown(again)
+    assert shown is not None
+    assert shown.right == "NOM 公園 2 of 2 (zero)"
+    choices = [{"role": "NOM", "word": 0, "chosen": True}]
+    assert evaluation.said(again, {"choices": choices}) == ("NOM 公園 1 of 2 (zero)", False)
     without = replace(predicate, arguments=arguments[1:])
     assert evaluation.shown(Clause(sentence, without, (4, 6))) is None
 
