@@ -26,7 +26,10 @@ ANSWERED = pa.schema(
         pa.field("answers", pa.list_(pa.field("element", _ANSWER, nullable=False)), nullable=False),
     ]
 )
-"""The columns of ``evaluation/answers.parquet``."""
+"""The columns of ``ANSWERS_FILE``."""
+
+ANSWERS_FILE = "answers.parquet"
+"""In the folder of an evaluation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +56,8 @@ class AnsweredInstance:
     """An instance.
 
     Attributes:
-        name: no other of the evaluation has it.
-        text: what is asked; words in question in brackets.
+        name: no other of the corpus has it.
+        text: what is asked, with the words in question in brackets.
         right: the right answer in words.
         license: of the text.
         answers: of every run.
@@ -64,7 +67,7 @@ class AnsweredInstance:
     text: str
     right: str
     license: str
-    answers: tuple[RunAnswer, ...]
+    answers: tuple[RunAnswer, ...] = ()
 
 
 def write_answered(path: Path, instances: Iterable[AnsweredInstance]) -> None:

@@ -1,6 +1,7 @@
 """What runs said of the instances that a report shows."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from pipeline.core.answered import AnsweredInstance, RunAnswer
@@ -32,6 +33,4 @@ class Answers:
     def answered(self) -> Iterator[AnsweredInstance]:
         """The instances with all answers."""
         for place, shown in self._shown.items():
-            yield AnsweredInstance(
-                shown.name, shown.text, shown.right, shown.license, tuple(self._given[place])
-            )
+            yield replace(shown, answers=tuple(self._given[place]))

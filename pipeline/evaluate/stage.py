@@ -16,7 +16,7 @@ import torch
 from pydantic import AfterValidator
 
 from pipeline.core.annotation import Annotation, from_json, shared_level
-from pipeline.core.answered import write_answered
+from pipeline.core.answered import ANSWERS_FILE, write_answered
 from pipeline.core.cards.evaluation import ComparisonRow, MetricsDocument, SummaryRow
 from pipeline.core.cards.runs import RunCard
 from pipeline.core.claims import Claim, Listed
@@ -45,7 +45,6 @@ ALGORITHM = 2
 """Raise it when a code change changes the predictions of the same runs (tests/test_golden.py)."""
 
 _METRICS = "metrics.json"
-_ANSWERS = "answers.parquet"
 
 
 def _whole(card: dict[str, Any]) -> dict[str, Any]:
@@ -93,8 +92,8 @@ def run(settings: EvaluateSettings) -> None:
     kept = Kept(out, task.evaluation.schema)
     # Looked for before any work: a slip in a name costs nothing that was there.
     parsers = ParserRows(settings, instances, kept, about) if settings.parser else None
-    Claim(out, "evaluate", earlier=_earlier, parts=(_METRICS, _ANSWERS), alone=False).check()
-    for name in (_ANSWERS, _METRICS):  # the record last: it says that the other is ours
+    Claim(out, "evaluate", earlier=_earlier, parts=(_METRICS, ANSWERS_FILE), alone=False).check()
+    for name in (ANSWERS_FILE, _METRICS):  # the record last: it says that the other is ours
         (out / name).unlink(missing_ok=True)
     answers = Answers(task.evaluation, instances)
     scored: list[Scored] = []
@@ -114,7 +113,7 @@ def run(settings: EvaluateSettings) -> None:
         if task.name != COORDINATION:
             metrics["task"] = task.name
     write_json(out / _METRICS, metrics)
-    write_answered(out / _ANSWERS, answers.answered())
+    write_answered(out / ANSWERS_FILE, answers.answered())
     _tell(metrics, task.evaluation)
 
 
@@ -124,7 +123,7 @@ def _earlier(there: Path) -> Listed:
         card = read_json(there / _METRICS)
     except InputError:
         return None
-    return (_METRICS, _ANSWERS) if isinstance(card.get("runs"), list) else None
+    return (_METRICS, ANSWERS_FILE) if isinstance(card.get("runs"), list) else None
 
 
 def _metrics(

@@ -3,7 +3,7 @@
 import heapq
 from pathlib import Path
 
-from pipeline.core.answered import AnsweredInstance, read_answered
+from pipeline.core.answered import ANSWERS_FILE, AnsweredInstance, read_answered
 from pipeline.corpus.licences import terms
 from pipeline.report.examples import place_of
 from pipeline.report.opening import verdicts
@@ -33,7 +33,7 @@ def answers_section(
     Raises:
         InputError: the file of answers is damaged.
     """
-    path = corpus / "evaluation" / "answers.parquet"
+    path = corpus / "evaluation" / ANSWERS_FILE
     if not count:
         return None, []
     if not path.is_file():

@@ -20,6 +20,7 @@ import torch
 from torch import Tensor, nn
 
 from pipeline.core.annotation import Annotation
+from pipeline.core.answered import AnsweredInstance
 from pipeline.core.tally import Tally
 from pipeline.models.words import WordEncoding
 from pipeline.tasks.augmentation import Augmentation
@@ -240,23 +241,6 @@ def counts_among(
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """An instance as people read it.
-
-    Attributes:
-        name: no other of the corpus has it.
-        text: what is asked, with the words in question in brackets.
-        right: the right answer in words.
-        license: of the text.
-    """
-
-    name: str
-    text: str
-    right: str
-    license: str
-
-
 I = TypeVar("I")  # noqa: E741 - an instance, as E is an example
 
 
@@ -308,8 +292,8 @@ class Evaluation(ABC, Generic[I]):
     def judged(self, instances: Sequence[I], rows: Sequence[Row]) -> JudgedRows:
         """What rows come to, in the order of the instances."""
 
-    def shown(self, instance: I) -> Shown | None:
-        """An instance for people to read; None where a report has nothing to show of it."""
+    def shown(self, instance: I) -> AnsweredInstance | None:
+        """An instance for people to read, without answers; None where a report shows nothing of it."""
         del instance
         return None
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from pipeline.core.answered import AnsweredInstance
 from pipeline.core.corpus_folder import ARGUMENTS_FILE
 from pipeline.core.errors import InputError
 from pipeline.core.files import digest_of
@@ -14,7 +15,7 @@ from pipeline.tasks.arguments.examples import example_of
 from pipeline.tasks.arguments.figures import KINDS, counted, f1
 from pipeline.tasks.arguments.model import ArgumentModel
 from pipeline.tasks.arguments.predicates import Clause, clauses_of_split
-from pipeline.tasks.protocol import Evaluation, JudgedRows, Row, Shown
+from pipeline.tasks.protocol import Evaluation, JudgedRows, Row
 from pipeline.text.natural import readable
 
 WITH_MENTIONS = "with mentions"
@@ -128,7 +129,7 @@ class ArgumentEvaluation(Evaluation[Clause]):
             of_columns={name: own[:, None] for name, own in of_columns.items()},
         )
 
-    def shown(self, instance: Clause) -> Shown | None:
+    def shown(self, instance: Clause) -> AnsweredInstance | None:
         """A predicate with a zero argument, its fillers by role, those that are zeros marked."""
         predicate, words = instance.predicate, instance.words
         if all(argument.kind != ZAR for argument in predicate.arguments):
@@ -139,7 +140,7 @@ class ArgumentEvaluation(Evaluation[Clause]):
         ]
         natural = readable(words)
         start, end = natural.offsets[predicate.predicate]
-        return Shown(
+        return AnsweredInstance(
             name=f"{instance.sentence_id}:{predicate.predicate}",
             text=f"{natural.text[:start]}[{natural.text[start:end]}]{natural.text[end:]}",
             right=", ".join(right),

@@ -6,11 +6,12 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from pipeline.core.answered import AnsweredInstance
 from pipeline.core.corpus_folder import QUESTIONS_FILE
 from pipeline.core.errors import InputError
 from pipeline.core.files import digest_of
 from pipeline.core.questions import CAUSE, EFFECT, Question, question_row, read_questions
-from pipeline.tasks.protocol import Evaluation, JudgedRows, Row, Shown, counts_among
+from pipeline.tasks.protocol import Evaluation, JudgedRows, Row, counts_among
 from pipeline.tasks.questions.examples import example_of
 from pipeline.tasks.questions.model import QuestionModel
 
@@ -82,10 +83,10 @@ class QuestionEvaluation(Evaluation[Question]):
             of_columns=counts_among(counts, _columns(instances)),
         )
 
-    def shown(self, instance: Question) -> Shown:
+    def shown(self, instance: Question) -> AnsweredInstance:
         """The context with what is asked, the choices in brackets, and the right one."""
         choices = " ".join(f"[{choice}]" for choice in instance.choices)
-        return Shown(
+        return AnsweredInstance(
             name=instance.question_id,
             text=f"{instance.context} Its {instance.asks}: {choices}",
             right=instance.choices[instance.answer],

@@ -8,11 +8,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from pipeline.core.answered import AnsweredInstance
 from pipeline.core.corpus_folder import RELATIONS_FILE
 from pipeline.core.errors import InputError
 from pipeline.core.files import digest_of
 from pipeline.core.pairs import Pair
-from pipeline.tasks.protocol import Evaluation, JudgedRows, Row, Shown
+from pipeline.tasks.protocol import Evaluation, JudgedRows, Row
 from pipeline.tasks.relations.examples import example_of
 from pipeline.tasks.relations.figures import counted, f1
 from pipeline.tasks.relations.model import RelationModel
@@ -100,9 +101,9 @@ class RelationEvaluation(Evaluation[Pair]):
             | {sense: counts[:, at : at + 1] for at, sense in enumerate(senses)},
         )
 
-    def shown(self, instance: Pair) -> Shown:
+    def shown(self, instance: Pair) -> AnsweredInstance:
         """Both arguments in brackets, and the senses, each of which is right."""
-        return Shown(
+        return AnsweredInstance(
             name=instance.pair_id,
             text=f"[{instance.arg1}] [{instance.arg2}]",
             right=" or ".join(instance.senses),
