@@ -7,7 +7,6 @@ although the encoder stays as it is. Only the encoder goes to a GPU: a parser ta
 sentence, which are slower there.
 """
 
-from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,6 +21,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from pipeline.core.device import best_device, products_in
 from pipeline.core.settings import Precision
+from pipeline.models.known_states import KnownStates
 from pipeline.models.loading import identity, length_limit
 from pipeline.models.packing import can_pack, packed_states
 from pipeline.models.roles import ENCODER as ENCODER_ROLE
@@ -55,32 +55,11 @@ def encoder_inputs(where: str) -> dict[str, str]:
     return {"encoder": identity(where), **words_fact(where, add_prefix_space=True)}
 
 
-_KEPT = 4096  # sentences whose states are kept: a frozen encoder's of L's trees and of those that choose
 _PREFIX = "bert_model."  # of the encoder's weights in stanza's file
 _ORDINARY = 4  # layers that stanza mixes by default
 
 
-class _Memory:
-    """States of the sentences that were last encoded by an encoder that does not learn."""
-
-    def __init__(self) -> None:
-        self._kept: OrderedDict[tuple[int, tuple[str, ...]], Tensor] = OrderedDict()
-
-    def get(self, key: tuple[int, tuple[str, ...]]) -> Tensor | None:
-        """The states of a sentence, ``[layers, words + 2, width]``, if they are known."""
-        found = self._kept.get(key)
-        if found is not None:
-            self._kept.move_to_end(key)
-        return found
-
-    def put(self, key: tuple[int, tuple[str, ...]], states: Tensor) -> None:
-        """Keep them, and let go of those that nobody asked for the longest."""
-        self._kept[key] = states
-        if len(self._kept) > _KEPT:
-            self._kept.popitem(last=False)
-
-
-_memory: _Memory | None = None
+_memory: KnownStates | None = None
 _precision: Precision = "no"
 
 
@@ -189,7 +168,7 @@ lstm_model.extract_bert_embeddings = _embeddings
 def remembering() -> Iterator[None]:
     """Keep what a frozen encoder says of the sentences that training asks for in every epoch."""
     global _memory  # noqa: PLW0603 - stanza calls a function of its own module, which has no other place
-    _memory = _Memory()
+    _memory = KnownStates()
     try:
         yield
     finally:

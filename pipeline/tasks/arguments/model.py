@@ -1,6 +1,6 @@
 """MP-MLM, the model of arguments: labels of all words, for one predicate at a time (§3.2, Eqs. 1-7)."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing_extensions import TypedDict
 from pipeline.core.corpora import ARGUMENTS
 from pipeline.core.documents import RelativeName
 from pipeline.core.predicates import ROLES
+from pipeline.models.known_states import KnownStates, stays_as_it_is
 from pipeline.models.loading import length_limit
 from pipeline.models.optim import evaluating
 from pipeline.models.roles import load_encoder
@@ -33,6 +34,10 @@ OF_LONG = f"predicate of a {TOO_LONG}"
 
 _BITS = 2
 """Whether a word is the target, and whether it is a predicate (Eqs. 2-4)."""
+
+
+_Sentence = tuple[tuple[str, ...], bool]
+"""Words, and whether they are a variant's."""
 
 
 class _ArgumentsCard(TypedDict):
@@ -135,6 +140,7 @@ class ArgumentModel(Model[ArgumentExample]):
         self.sizes = layers, units
         self.labeller = Labeller(config.hidden_size + _BITS, layers, units)
         self.thresholds = tuple(map(float, thresholds))
+        self._known = KnownStates()
         self.encoding = WordEncoding(tokenizer, length_limit(config, tokenizer))
 
     @classmethod
@@ -191,9 +197,10 @@ class ArgumentModel(Model[ArgumentExample]):
     ) -> Tensor:
         """Negative log-probability of the right labels, a mean over words, summed over a batch's predicates.
 
-        Each distinct sentence is encoded once, and so is each distinct variant. No example may have an
-        obstacle. The authors' code sums over the words' means, too, and takes no mean over predicates as
-        Algorithm 1 does; to Adam with clipping a factor of the loss hardly matters.
+        Each distinct sentence is encoded once a batch, and so is each distinct variant; by an encoder that
+        stays as it is, a sentence is once and for all. No example may have an obstacle. The authors' code
+        sums over the words' means, too, and takes no mean over predicates as Algorithm 1 does; to Adam with
+        clipping a factor of the loss hardly matters.
 
         Args:
             examples: the batch.
@@ -214,19 +221,45 @@ class ArgumentModel(Model[ArgumentExample]):
 
     def _scores(self, examples: Sequence[ArgumentExample]) -> list[Tensor]:
         """Log-probabilities of the labels of each example's words, ``[words, labels]``."""
-        distinct = dict.fromkeys((each.words, each.variant) for each in examples)
-        rows = {sentence: row for row, sentence in enumerate(distinct)}
-        encoded = self.encoding.encode([words for words, _ in rows])
-        h = represent(self.encoder, self.encoding, encoded, self.device, first=True)
+        states = self._states(dict.fromkeys((each.words, each.variant) for each in examples))
         found = []
         for each in examples:
-            bits = torch.zeros(len(each.words), _BITS, dtype=h.dtype)
+            own = states[each.words, each.variant]
+            bits = torch.zeros(len(each.words), _BITS, dtype=own.dtype)
             bits[each.predicate, 0] = 1
             bits[list(each.predicates), 1] = 1
-            own = h[rows[each.words, each.variant], : len(each.words)]
-            found.append(torch.cat([own, bits.to(h.device)], dim=1))
+            found.append(torch.cat([own, bits.to(own.device)], dim=1))
         scores: list[Tensor] = self.labeller(found)
         return scores
+
+    def _states(self, sentences: Iterable[_Sentence]) -> dict[_Sentence, Tensor]:
+        """The representations of the words of sentences, ``[words, width]``.
+
+        An encoder that stays as it is reads what is no variant only once. It reads that alone: states
+        depend, in their last digits, on what is read with them, and a resumed run is to equal a whole one.
+        """
+        found: dict[_Sentence, Tensor] = {}
+        read = list(sentences)
+        if stays_as_it_is(self.encoder):
+            for words, variant in read:
+                if not variant:
+                    found[words, variant] = self._known_states(words)
+            read = [each for each in read if each not in found]
+        if read:
+            encoded = self.encoding.encode([words for words, _ in read])
+            h = represent(self.encoder, self.encoding, encoded, self.device, first=True)
+            found |= {each: own[: len(each[0])] for each, own in zip(read, h, strict=True)}
+        return found
+
+    def _known_states(self, words: tuple[str, ...]) -> Tensor:
+        states = self._known.get(words)
+        if states is None:
+            encoded = self.encoding.encode([words])
+            # Validation may be the first to ask, and a gradient cannot pass what inference mode made.
+            with torch.inference_mode(mode=False), torch.no_grad():
+                (states,) = represent(self.encoder, self.encoding, encoded, self.device, first=True)
+            self._known.put(words, states)
+        return states
 
     def obstacles(self, examples: Sequence[ArgumentExample]) -> list[str | None]:
         """``OF_LONG`` where the encoder cannot read the sentence whole; else None."""

@@ -248,6 +248,34 @@ def test_a_killed_run_ends_as_if_it_had_not_been(built: Path, tmp_path: Path, fo
     assert history(tmp_path / "killed") == history(tmp_path / "whole")
 
 
+def test_a_frozen_encoder_reads_a_sentence_once(
+    model: ArgumentModel, clauses: list[Clause], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And a variant each time; what it learns is the same, whoever asked first, but for rounding."""
+    examples = [example_of(clause) for clause in clauses[:4]]
+    varied = [replace(each, variant=True) for each in examples]
+    sentences = len({each.words for each in examples})
+    model.zero_grad()
+    expected = model([*examples, *varied])
+    expected.backward()
+    gradient = model.labeller.linear.weight.grad
+    assert gradient is not None
+    read: list[int] = []
+    passes = model.encoding.encode
+    monkeypatch.setattr(model.encoding, "encode", lambda own: read.append(len(own)) or passes(own))
+    model.encoder.requires_grad_(requires_grad=False)
+    model.measure(examples)  # validation comes first, in inference mode
+    assert sum(read) - sentences == sentences  # batches are cut by lengths, too
+    read.clear()
+    model.zero_grad()
+    found = model([*examples, *varied])
+    found.backward()
+    assert sum(read) == sentences
+    torch.testing.assert_close(found, expected)
+    again = model.labeller.linear.weight.grad
+    torch.testing.assert_close(again, gradient)
+
+
 def by_hand(labeller: Labeller, words: Tensor) -> Tensor:
     """Eqs. 5-7 word by word, with the cells of the labeller's weights."""
     h = words
