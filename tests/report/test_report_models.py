@@ -114,16 +114,16 @@ def test_a_system_is_named_ordered_and_compared_by_its_fields(tmp_path: Path) ->
 
 def test_variants_of_l_are_called_otherwise_than_the_baseline() -> None:
     """A table has `copy`, `mask` and the baseline side by side."""
-    twins = {"generator": "none", "caption": "twins"}  # as params.yaml has them
+    variants = {"generator": "none", "caption": "variants"}  # as params.yaml has them
     systems = [
         System("baseline", "baseline", generator="none"),
-        System("copy", "baseline", **twins),
-        System("mask", "baseline", variation="masks", **twins),
-        System("mask-no-verbs", "baseline", variation="masks but verbs", **twins),
+        System("copy", "baseline", **variants),
+        System("mask", "baseline", variation="masks", **variants),
+        System("mask-no-verbs", "baseline", variation="masks but verbs", **variants),
     ]
     for called in (short_name, system_phrase, system_name):
         assert len({called(system) for system in systems}) == len(systems), called
-    assert system_phrase(systems[1]) == "the baseline (twins)"
+    assert system_phrase(systems[1]) == "the baseline (variants)"
 
 
 def test_a_variation_has_its_generators_colour_and_every_generator_its_own() -> None:
