@@ -9,7 +9,7 @@ commands. What each unit cost goes to outcomes/arguments_costs.jsonl.
 import argparse
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 
@@ -45,13 +45,14 @@ SHAPE = (-1, len(KINDS), len(ROLES), 3)
 """Of what is counted in each predicate."""
 
 
-def chain(corpus: Path, seed: int, sizes: Sequence[str]) -> Iterator[Unit]:
+def chain(corpus: Path, seed: int, sizes: Sequence[str], encoder: Path | None) -> Iterator[Unit]:
     """The units of one seed, in order: the smaller draw first."""
+    other = () if encoder is None else ("--encoder", str(encoder))
     for size in sizes:
         for system in SYSTEMS:
             command = (
                 "train", str(corpus), "--system", system, "--labelled", size, "--seed", str(seed),
-                "--params", "params.yaml", "--resume",
+                "--params", "params.yaml", "--resume", *other,
             )  # fmt: skip
             yield Unit(f"train {system} {size}/seed-{seed}", command)
 
@@ -127,6 +128,7 @@ def keep(corpus: Path) -> None:
         "rules": packed_counts(by_the_rules(clauses)),
     }  # fmt: skip
     runs: list[Run] = []
+    encoders: dict[tuple[int, int], set[str]] = {}
     for each in metrics["runs"]:
         name = f"{each['system']}-{each['labelled']}-{each['seed']}.parquet"
         rows = pq.read_table(corpus / "evaluation/predictions" / name).to_pylist()
@@ -135,7 +137,9 @@ def keep(corpus: Path) -> None:
             {"system": each["system"], "labelled": int(each["labelled"]), "seed": int(each["seed"]),
              "counts": packed_counts(counts)}
         )  # fmt: skip
-    require_one_encoder(corpus, runs)
+        folder = corpus / "runs" / each["system"] / each["draw"] / f"seed-{each['seed']}"
+        encoders.setdefault(draw_of(runs[-1]), set()).add(read_json(folder / "run.json")["model"])
+    require_one_encoder(corpus, encoders)
     path, again = kept_in(corpus), {draw_of(run) for run in runs}
     if path.exists():
         before, earlier = read_kept(path)
@@ -153,12 +157,8 @@ def keep(corpus: Path) -> None:
     path.write_text("".join(json.dumps(line) + "\n" for line in (head, *runs)))
 
 
-def require_one_encoder(corpus: Path, runs: Sequence[Run]) -> None:
+def require_one_encoder(corpus: Path, encoders: Mapping[tuple[int, int], set[str]]) -> None:
     """Refuse to compare runs whose encoder was made anew between them."""
-    encoders: dict[tuple[int, int], set[str]] = {}
-    for run in runs:
-        folder = corpus / "runs" / run["system"] / str(run["labelled"]) / f"seed-{run['seed']}"
-        encoders.setdefault(draw_of(run), set()).add(read_json(folder / "run.json")["model"])
     for (labelled, seed), several in encoders.items():
         if len(several) > 1:
             raise SystemExit(
@@ -222,7 +222,11 @@ def main(given: argparse.Namespace) -> None:
     if given.command == "tables":
         print_tables(given.corpus)
         return
-    units = [unit for seed in given.seeds for unit in chain(given.corpus, seed, given.sizes)]
+    units = [
+        unit
+        for seed in given.seeds
+        for unit in chain(given.corpus, seed, given.sizes, given.encoder)
+    ]
     if print_or_run(units, given, COSTS):
         evaluate(given.corpus, given.split)
         keep(given.corpus)
@@ -234,6 +238,7 @@ def _options(line: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--corpus", type=Path, required=True)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--sizes", nargs="+", default=list(SIZES))
+    parser.add_argument("--encoder", type=Path, help="unset: the corpus's own")
     parser.add_argument(
         "--only", nargs="*", default=[], help="units, as 'train mask-no-verbs', and what they need"
     )
