@@ -22,7 +22,7 @@ from pipeline import __version__
 from pipeline.audit.settings import AuditSettings
 from pipeline.core.console import warn
 from pipeline.core.last_resort import DEBUG, ending_in_one_line
-from pipeline.core.process import end_with_dvc
+from pipeline.core.process import end_with_dvc, give_way
 from pipeline.core.settings import Settings, flag_of
 from pipeline.ellipsis.agree.settings import AgreeSettings
 from pipeline.ellipsis.gap.settings import GapSettings
@@ -323,5 +323,6 @@ def _root(
 
 def main() -> None:
     """Entry point: a problem is one line on standard error; exit code 2 if the user can solve it, else 70."""
+    give_way()
     with ending_in_one_line():
         app()
