@@ -356,6 +356,35 @@ def test_logprobs_of_prompts() -> None:
     assert len(stub.bodies(TEXT)) == 1 + 2
 
 
+def test_logprobs_of_other_tokens() -> None:
+    """A server that gives a token what it has one place further on, as llama-cpp-python does, ranks none."""
+    words = ["The", " man", " saw", " a", " dog", " near", " the", " harbor"]
+
+    def answer(off: int) -> Callable[[str, Body], Reply]:
+        def told(_: str, body: Body) -> Reply:
+            count = len(body["prompt"].split())
+            own = [None, *(-0.5 if off == 0 else -9.0 for _ in range(1, count))]
+            best = [None, *({"x": -0.5} for _ in range(1, count))]
+            choice: Body = {
+                "index": 0,
+                "finish_reason": "length",
+                "text": body["prompt"] + " harbor",
+            }
+            choice["logprobs"] = {
+                "token_logprobs": own, "top_logprobs": best, "tokens": words[:count],
+            }  # fmt: skip
+            return reply({"id": "x", "object": "text_completion", "created": 0, "model": "m",
+                          "choices": [choice], "usage": {"prompt_tokens": count}})  # fmt: skip
+
+        return told
+
+    with serving(answer(0)) as stub:
+        writer(stub.address).require_logprobs()
+    assert len(stub.requests) == 2
+    with serving(answer(1)) as stub, pytest.raises(ModelError, match=r"of others.*--scorer"):
+        writer(stub.address).require_logprobs()
+
+
 NO_LOGPROBS: dict[str, Callable[[str, Body], Reply]] = {
     "nothing (transformers serve)": lambda _, body: completion("x"),
     "those of what it wrote": lambda _, body: completion("x", [-1.0], 9),

@@ -38,7 +38,13 @@ _SENT = frozenset(
 """Headers that may leave, beside the key's."""
 
 _TRIAL = Prompt("Write a sentence.", "The man saw a", tokens=16)
-_TRIAL_TEXT = "The man saw a dog near the harbor."
+_TRIAL_TEXT = "The man saw a dog near the"
+
+_ROUNDING = 0.1
+"""Of a log-probability: what two passes of a server may differ by."""
+
+NO_LOGPROBS = "does not give log-probabilities of a prompt's tokens"
+OTHERS_LOGPROBS = "gives a prompt's tokens the log-probabilities of others"
 
 _REFUSED = frozenset({400, 405, 413, 422, 501})
 """Statuses of a server that does not want what was asked, and would not want it again."""
@@ -163,14 +169,15 @@ class ServedWriter:
     def require_logprobs(self) -> None:
         """Refuse a server that does not really say how probable the tokens of a prompt are.
 
-        ``transformers serve`` takes the question, and does not answer it.
+        ``transformers serve`` takes the question, and does not answer it; llama-cpp-python 0.3 gives a token
+        the log-probability that it has one place further on, where a model's texts have no first token.
 
         Raises:
             ModelError: so it is; or as ``answers``.
         """
-        if not self._gives_logprobs:
+        if self._lacks:
             raise self._error(
-                "does not give log-probabilities of a prompt's tokens, by which proposals are ranked",
+                f"{self._lacks}, by which proposals are ranked",
                 "name a local causal LM to rank them, --scorer FOLDER, or serve the model with vLLM",
             )
 
@@ -181,18 +188,36 @@ class ServedWriter:
             yield place, None if found is None else TextScore(math.fsum(found), len(found))
 
     @cached_property
-    def _gives_logprobs(self) -> bool:
+    def _lacks(self) -> str:
+        """What is wrong with the log-probabilities of a prompt's tokens; nothing, where they are right."""
         try:
-            found = self._tried(partial(self._request_logprobs, _TRIAL_TEXT), self._waits)
+            return self._tried(self._fault_of_logprobs, self._waits)
         except _RefusedError:
-            return False
+            return NO_LOGPROBS
         except _MissingError as error:
             if not error.there:
                 raise self._error(
                     f"does not answer: {error}", "start it, or check --served"
                 ) from None
-            return False
-        return len(found) > 1
+            return NO_LOGPROBS
+
+    def _fault_of_logprobs(self) -> str:
+        """The fault that a short text shows: what is written is to be the most probable when it is read."""
+        first = self._echoed(_TRIAL_TEXT)
+        if len(_logprobs_of(first)) < 2:
+            return NO_LOGPROBS
+        text = str(first.choices[0].text)
+        written = text.removeprefix(_TRIAL_TEXT)
+        if not getattr(first.choices[0].logprobs, "top_logprobs", None) or written in ("", text):
+            return ""
+        try:
+            found = self._echoed(text)
+            told, at = found.choices[0].logprobs, found.usage.prompt_tokens - 1
+            own, best = float(told.token_logprobs[at]), max(told.top_logprobs[at].values())
+            same = told.tokens[at] == written  # else the text has other tokens
+            return OTHERS_LOGPROBS if same and own < best - _ROUNDING else ""
+        except (AttributeError, LookupError, TypeError, ValueError):
+            return ""
 
     def _answer(self, prompt: Prompt, begun: Begun) -> WrittenAnswer:
         way: Begun = "chat" if begun in ("continued", "asked") and not prompt.begins else begun
@@ -236,21 +261,14 @@ class ServedWriter:
         found = self._client.chat.completions.create(messages=messages, **options)
         return _completed(found, lambda choice: choice.message.content)
 
-    def _request_logprobs(self, text: str) -> list[float]:
-        found = self._client.completions.create(
+    def _echoed(self, text: str) -> Any:
+        """A text with the token that the model writes, and what is told of their log-probabilities."""
+        return self._client.completions.create(
             model=self.model, prompt=text, max_tokens=1, echo=True, logprobs=1, temperature=0.0
         )
 
-        try:
-            known = found.choices[0].logprobs.token_logprobs
-            # Behind those of the text is one that was written, and not every server counts them.
-            asked = getattr(found.usage, "prompt_tokens", None) or len(known) - 1
-            own = [float(each) for each in known[1:asked]]
-        except (AttributeError, LookupError, OverflowError, TypeError, ValueError) as error:
-            raise _RefusedError("no log-probabilities") from error
-        if not math.isfinite(sum(own)):
-            raise _RefusedError("log-probabilities that are no numbers")
-        return own
+    def _request_logprobs(self, text: str) -> list[float]:
+        return _logprobs_of(self._echoed(text))
 
     def _all(
         self, work: Callable[[_Item], _T], items: Sequence[_Item]
@@ -348,6 +366,24 @@ def _taken_from(waiting: SimpleQueue[_Item]) -> Iterator[_Item]:
 def _begins_again(text: str, prompt: Prompt) -> bool:
     """Whether an answer repeats what it was to go on with."""
     return bool(prompt.begins) and text.lstrip().startswith(prompt.begins)
+
+
+def _logprobs_of(found: Any) -> list[float]:
+    """The log-probabilities of a prompt's tokens but the first.
+
+    Raises:
+        _RefusedError: there are none, or they are no numbers.
+    """
+    try:
+        known = found.choices[0].logprobs.token_logprobs
+        # Behind those of the text is one that was written, and not every server counts them.
+        asked = getattr(found.usage, "prompt_tokens", None) or len(known) - 1
+        own = [float(each) for each in known[1:asked]]
+    except (AttributeError, LookupError, OverflowError, TypeError, ValueError) as error:
+        raise _RefusedError("no log-probabilities") from error
+    if not math.isfinite(sum(own)):
+        raise _RefusedError("log-probabilities that are no numbers")
+    return own
 
 
 def _completed(found: Any, part: Callable[[Any], object]) -> tuple[str, bool]:
