@@ -13,7 +13,7 @@ _PR_SET_PDEATHSIG = 1
 
 
 def give_way() -> None:
-    """Have a thread that waits for another let go of its processor at once; before torch is imported.
+    """Have a thread that waits for another let go of its processor; to be called before torch is imported.
 
     GNU's OpenMP has it look again 300,000 times first, some milliseconds, of which the other has nothing
     where a processor has more to do: beside two busy processes a pass of a small encoder in two threads

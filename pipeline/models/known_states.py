@@ -1,4 +1,4 @@
-"""What an encoder that stays as it is said of sentences, for who asks for the same ones in every epoch."""
+"""Sentences' states, kept while their encoder stays as it is: training asks for them in every epoch."""
 
 from collections import OrderedDict
 from collections.abc import Hashable

@@ -43,8 +43,8 @@ _TRIAL_TEXT = "The man saw a dog near the"
 _ROUNDING = 0.1
 """Of a log-probability: what two passes of a server may differ by."""
 
-NO_LOGPROBS = "does not give log-probabilities of a prompt's tokens"
-OTHERS_LOGPROBS = "gives a prompt's tokens the log-probabilities of others"
+_NO_LOGPROBS = "does not give log-probabilities of a prompt's tokens"
+_OTHERS_LOGPROBS = "gives a prompt's tokens the log-probabilities of others"
 
 _REFUSED = frozenset({400, 405, 413, 422, 501})
 """Statuses of a server that does not want what was asked, and would not want it again."""
@@ -193,19 +193,19 @@ class ServedWriter:
         try:
             return self._tried(self._fault_of_logprobs, self._waits)
         except _RefusedError:
-            return NO_LOGPROBS
+            return _NO_LOGPROBS
         except _MissingError as error:
             if not error.there:
                 raise self._error(
                     f"does not answer: {error}", "start it, or check --served"
                 ) from None
-            return NO_LOGPROBS
+            return _NO_LOGPROBS
 
     def _fault_of_logprobs(self) -> str:
         """The fault that a short text shows: what is written is to be the most probable when it is read."""
         first = self._echoed(_TRIAL_TEXT)
         if len(_logprobs_of(first)) < 2:
-            return NO_LOGPROBS
+            return _NO_LOGPROBS
         text = str(first.choices[0].text)
         written = text.removeprefix(_TRIAL_TEXT)
         if not getattr(first.choices[0].logprobs, "top_logprobs", None) or written in ("", text):
@@ -215,7 +215,7 @@ class ServedWriter:
             told, at = found.choices[0].logprobs, found.usage.prompt_tokens - 1
             own, best = float(told.token_logprobs[at]), max(told.top_logprobs[at].values())
             same = told.tokens[at] == written  # else the text has other tokens
-            return OTHERS_LOGPROBS if same and own < best - _ROUNDING else ""
+            return _OTHERS_LOGPROBS if same and own < best - _ROUNDING else ""
         except (AttributeError, LookupError, TypeError, ValueError):
             return ""
 
