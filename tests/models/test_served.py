@@ -360,10 +360,10 @@ def test_logprobs_of_other_tokens() -> None:
     """A server that gives a token what it has one place further on, as llama-cpp-python does, ranks none."""
     words = ["The", " man", " saw", " a", " dog", " near", " the", " harbor"]
 
-    def answer(off: int) -> Callable[[str, Body], Reply]:
+    def answer(logprob: float) -> Callable[[str, Body], Reply]:
         def told(_: str, body: Body) -> Reply:
             count = len(body["prompt"].split())
-            own = [None, *(-0.5 if off == 0 else -9.0 for _ in range(1, count))]
+            own = [None, *(logprob for _ in range(1, count))]
             best = [None, *({"x": -0.5} for _ in range(1, count))]
             choice: Body = {
                 "index": 0,
@@ -378,10 +378,10 @@ def test_logprobs_of_other_tokens() -> None:
 
         return told
 
-    with serving(answer(0)) as stub:
+    with serving(answer(-0.5)) as stub:
         writer(stub.address).require_logprobs()
     assert len(stub.requests) == 2
-    with serving(answer(1)) as stub, pytest.raises(ModelError, match=r"of others.*--scorer"):
+    with serving(answer(-9.0)) as stub, pytest.raises(ModelError, match=r"of others.*--scorer"):
         writer(stub.address).require_logprobs()
 
 

@@ -239,12 +239,13 @@ class ArgumentModel(Model[ArgumentExample]):
         depend, in their last digits, on what is read with them, and a resumed run is to equal a whole one.
         """
         found: dict[_Sentence, Tensor] = {}
-        read = list(sentences)
-        if stays_as_it_is(self.encoder):
-            for words, variant in read:
-                if not variant:
-                    found[words, variant] = self._known_states(words)
-            read = [each for each in read if each not in found]
+        read: list[_Sentence] = []
+        kept = stays_as_it_is(self.encoder)
+        for words, variant in sentences:
+            if kept and not variant:
+                found[words, variant] = self._known_states(words)
+            else:
+                read.append((words, variant))
         if read:
             encoded = self.encoding.encode([words for words, _ in read])
             h = represent(self.encoder, self.encoding, encoded, self.device, first=True)
