@@ -41,7 +41,7 @@ class RunAnswer:
         labelled: its |L|.
         seed: its seed.
         text: the answer in words; "": none.
-        is_right: whether all of it is right, and nothing is missing.
+        is_right: whether the figure that systems are compared by counts it as right.
     """
 
     system: str

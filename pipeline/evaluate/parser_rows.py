@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
 from pipeline.core.annotation import Annotation, joined
 from pipeline.core.cards.evaluation import TogetherRun
@@ -19,6 +20,7 @@ from pipeline.core.fingerprint import Fingerprint, versions_of
 from pipeline.core.run_annotation import annotation_of_run_card
 from pipeline.core.runs import TOGETHER, System
 from pipeline.core.types import Coordination
+from pipeline.evaluate.answers import Answers
 from pipeline.evaluate.combining import WAYS, Asked, Beside
 from pipeline.evaluate.kept import Kept, Made
 from pipeline.evaluate.parsers import (
@@ -56,6 +58,7 @@ class ParserRows:
         instances: of the split.
         kept: where rows are kept.
         about: what the rows of every run depend on.
+        answers: get those of the rows, too.
 
     Raises:
         InputError: there is no such parser.
@@ -67,9 +70,10 @@ class ParserRows:
         instances: Sequence[Instance],
         kept: Kept,
         about: Fingerprint,
+        answers: Answers,
     ) -> None:
         self._settings, self._instances = settings, instances
-        self._kept, self._about = kept, about
+        self._kept, self._about, self._answers = kept, about, answers
         self._parsers = [
             parser
             for given in dict.fromkeys(settings.parser)
@@ -120,9 +124,7 @@ class ParserRows:
         made_of = replace(self._about, settings={}, inputs={"rows": digest_of(list(rows))})
         name = f"{system}-{labelled}-{draw[1]}"
         self._kept.rows(name, made_of, lambda: (rows, {}))
-        return entry(
-            system, card, record, CoordinationTask.evaluation.judged(self._instances, rows)
-        )
+        return self._entry(system, card, record, rows)
 
     def _beside(
         self,
@@ -154,12 +156,18 @@ class ParserRows:
             )
             name = f"{system}-{card['labelled']}-{card['seed']}"
             rows, facts = self._kept.rows(name, made_of, partial(beside.rows, combined))
-            judged = CoordinationTask.evaluation.judged(self._instances, rows)
-            found, counts = entry(system, card, record, judged)
+            found, counts = self._entry(system, card, record, rows)
             if "tau" in facts:
                 together: TogetherRun = {**found, "tau": facts["tau"]}
                 found = together
             yield found, counts
+
+    def _entry(
+        self, system: System, card: Mapping[str, Any], record: Annotation, rows: Sequence[Row]
+    ) -> Scored:
+        self._answers.add(system, card, rows)
+        judged = CoordinationTask.evaluation.judged(self._instances, rows)
+        return entry(system, card, record, judged)
 
     def _read_validation(self, parser: PlacedParser, draw: Draw) -> Asked:
         """The instances of a draw's validation sentences, and what the parser finds there."""

@@ -91,11 +91,11 @@ def run(settings: EvaluateSettings) -> None:
     )
     kept = Kept(out, task.evaluation.schema)
     # Looked for before any work: a slip in a name costs nothing that was there.
-    parsers = ParserRows(settings, instances, kept, about) if settings.parser else None
+    answers = Answers(task.evaluation, instances)
+    parsers = ParserRows(settings, instances, kept, about, answers) if settings.parser else None
     Claim(out, "evaluate", earlier=_earlier, parts=(_METRICS, ANSWERS_FILE), alone=False).check()
     for name in (ANSWERS_FILE, _METRICS):  # the record last: it says that the other is ours
         (out / name).unlink(missing_ok=True)
-    answers = Answers(task.evaluation, instances)
     scored: list[Scored] = []
     for folder, card in track(folders, "evaluate"):
         name = f"{card['system']}-{card['labelled']}-{card['seed']}"
@@ -103,7 +103,7 @@ def run(settings: EvaluateSettings) -> None:
         rows, _ = kept.rows(name, made_of, partial(_predict, task, folder, instances, settings))
         record = annotation_of_run_card(card, settings.corpus)
         judged = task.evaluation.judged(instances, rows)
-        answers.add(card, rows)
+        answers.add(card["system"], card, rows)
         scored.append(entry(System.of(card), card, record, judged))
     if parsers is not None:
         scored += parsers.of(folders)

@@ -1,4 +1,4 @@
-"""What two systems said of drawn instances, beside what is right: of tasks that have no fills to show."""
+"""What two systems said of drawn instances, beside what is right."""
 
 import heapq
 from pathlib import Path
@@ -42,7 +42,8 @@ def answers_section(
     drawn = heapq.nsmallest(count, read_answered(path), key=lambda each: place_of(seed, each.name))
     shown = [each for each in drawn if own_use or terms(each.license).redistributable]
     withheld = len(drawn) - len(shown)
-    missing = [Fact("missing.withheld", count=withheld)] if withheld else []
+    what = metrics.words.instances
+    missing = [Fact("missing.withheld", count=withheld, what=what)] if withheld else []
     if not shown:
         return None, missing
     words = Fact(
@@ -51,7 +52,8 @@ def answers_section(
         run=first,
         size=metrics.phrase(metrics.main),
         split=metrics.split,
-        instances=metrics.words.instances,
+        instances=what,
+        right=metrics.words.right,
     )
     named = {str(each.system): short_name(each.system) for each in systems}
     listed = [_shown(each, named, metrics.main, first) for each in shown]

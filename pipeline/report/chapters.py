@@ -40,8 +40,8 @@ class ReportMaterial:
 
     ``audit`` is None where there is none, and ``no_audit`` says why. ``generated`` are examples of each
     folder of candidates, ``examples`` those that systems accepted and rejected; ``judging`` is said above the
-    latter; ``unshown`` says which examples and judgements there could not be. ``answers`` are of
-    another task, which has no such examples.
+    latter; ``unshown`` says which examples and judgements there could not be, and ``unanswered`` which
+    ``answers``.
     """
 
     corpus: Path
@@ -55,7 +55,8 @@ class ReportMaterial:
     seed: int
     judging: Sequence[Fact]
     unshown: Sequence[Fact]
-    answers: Section | None = None
+    answers: Section | None
+    unanswered: Sequence[Fact]
 
     @property
     def size(self) -> int:
@@ -180,11 +181,10 @@ def examples(found: ReportMaterial) -> Iterator[Part]:
 
 
 def answers(found: ReportMaterial) -> Iterator[Part]:
-    """What systems of another task said of drawn instances."""
+    """What two systems said of drawn instances."""
     if found.answers:
         yield found.answers
-    if found.metrics.task != COORDINATION:
-        yield from found.unshown
+    yield from found.unanswered
 
 
 def language_models(found: ReportMaterial) -> Iterator[Part]:

@@ -17,7 +17,8 @@ class FigureWords:
         measured: what tables have, for the note below.
         compared: the same of the opening's picture.
         unit: what L has, in the singular.
-        instances: of what answers are shown, in the plural; "": none are.
+        instances: of what answers are shown, in the plural.
+        right: when an answer is.
         criteria: other figures, with what each is.
         criteria_title: of their table.
     """
@@ -28,7 +29,8 @@ class FigureWords:
     measured: str
     compared: str
     unit: str
-    instances: str = ""
+    instances: str = "instances"
+    right: str = "all of it is right, and nothing is missing"
     criteria: Mapping[str, str] = field(default_factory=dict)
     criteria_title: str = ""
 
@@ -41,6 +43,8 @@ _WORDS = {
         measured="Outer boundary per coordinator",
         compared="Outer boundaries found",
         unit="sentence",
+        instances="coordinations",
+        right="the outer boundary is right: where the first conjunct begins, and the last ends",
         criteria={
             "whole": "the first word of the first conjunct and the last word of the last are right: "
             "the outer boundary, the paper's accuracy",

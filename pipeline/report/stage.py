@@ -99,14 +99,14 @@ def read_material(settings: ReportSettings) -> ReportMaterial:
     runs, models = read_runs(corpus), read_models(corpus)
     systems = {run.system for run in runs}
     metrics = _metrics(corpus, systems)
+    answers, unanswered = answers_section(
+        corpus, metrics, count=settings.examples, seed=settings.seed, own_use=settings.own_use
+    )
+    for fact in unanswered:
+        console.say(str(fact))
     if metrics.task != COORDINATION:  # whose candidates are no fills
-        answers, unanswered = answers_section(
-            corpus, metrics, count=settings.examples, seed=settings.seed, own_use=settings.own_use
-        )
-        for fact in unanswered:
-            console.say(str(fact))
         return ReportMaterial(
-            corpus, metrics, runs, None, None, models, [], [], settings.seed, [], unanswered, answers
+            corpus, metrics, runs, None, None, models, [], [], settings.seed, [], [], answers, unanswered
         )  # fmt: skip
     audit, no_audit = read_audit(corpus, systems)
     judgements, unjudged = _judgements(settings.judgements)
@@ -118,7 +118,7 @@ def read_material(settings: ReportSettings) -> ReportMaterial:
         examples, of_systems = to_hand_on(examples)
         generated, of_generations = to_hand_on(generated)
         if withheld := of_systems + of_generations:
-            unshown.append(Fact("missing.withheld", count=withheld))
+            unshown.append(Fact("missing.withheld", count=withheld, what="candidates"))
             console.say(str(unshown[-1]))
     judging = offer_sheet(
         corpus / "report" / "judgements.csv", examples, judgements, given=settings.judgements,
@@ -126,7 +126,7 @@ def read_material(settings: ReportSettings) -> ReportMaterial:
     )  # fmt: skip
     return ReportMaterial(
         corpus, metrics, runs, audit, no_audit, models, examples, generated, settings.seed, judging,
-        [*unshown, *unjudged],
+        [*unshown, *unjudged], answers, unanswered,
     )  # fmt: skip
 
 

@@ -292,17 +292,16 @@ class Evaluation(ABC, Generic[I]):
     def judged(self, instances: Sequence[I], rows: Sequence[Row]) -> JudgedRows:
         """What rows come to, in the order of the instances."""
 
+    @abstractmethod
     def shown(self, instance: I) -> AnsweredInstance | None:
         """An instance for people to read, without answers; None where a report shows nothing of it."""
-        del instance
-        return None
 
+    @abstractmethod
     def said(self, instance: I, row: Row) -> tuple[str, bool]:
-        """What a row of predictions answers, in words, and whether all of it is right.
+        """What a row of predictions answers, in words, and whether ``overall`` counts it as right.
 
         Asked of instances that are shown.
         """
-        raise NotImplementedError
 
 
 class HeadSettings(Protocol):

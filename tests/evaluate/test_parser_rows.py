@@ -14,6 +14,7 @@ from tiny import build, ingested, settings
 from benchmarks import outcomes
 from pipeline.core import console
 from pipeline.core.annotation import as_json, joined, unknown
+from pipeline.core.answered import read_answered
 from pipeline.core.cards.evaluation import Combined
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError, SettingsError
@@ -30,7 +31,9 @@ from pipeline.evaluate.parsers import PlacedParser, find_parsers, seen_by
 from pipeline.evaluate.settings import EvaluateSettings
 from pipeline.parsing.card import CARD, LEARNED
 from pipeline.parsing.parser import Parsed
+from pipeline.report import stage as report
 from pipeline.report.results import short_name
+from pipeline.report.settings import ReportSettings
 from pipeline.tasks.coordination.instances import instances_of
 from pipeline.tasks.coordination.model import CoordinationPredictor, Prediction
 from pipeline.tasks.coordination.with_parser import BothAnswers
@@ -215,6 +218,30 @@ def test_rows_of_a_parser_follow_the_rule(corpus: Path, knowing: Knowing) -> Non
     assert 18 < taken < 36  # the predictor objects to some
     assert by_name["baseline+corpus-together"]["tau"] == 0.3
     assert "tau" not in by_name["baseline+corpus-else"]
+    answered = list(read_answered(corpus / "evaluation/answers.parquet"))
+    assert [each.name for each in answered] == [
+        f"{s.sentence_id}:{s.coordinations[0].coordinator}" for s in test
+    ]
+    for place, name in enumerate(by_name):
+        given = [each.answers[place] for each in answered]
+        assert {each.system for each in given} == {name}
+        verdicts = [each.is_right for each in given]
+        assert sum(verdicts) / 30 == pytest.approx(by_name[name]["accuracy"]["overall"])
+
+
+def test_the_page_shows_what_rivals_answered(corpus: Path, knowing: Knowing) -> None:
+    """Drawn coordinations, what is right, and what the two systems that the report opens with said."""
+    run(corpus)
+    report.run(ReportSettings(corpus=corpus, examples=4, seed=7))
+    text = (corpus / "report/report.md").read_text()
+    section = text.split("<b>What was answered</b>")[1].split("</details>")[0]
+    assert "Drawn with seed 7 and not chosen, from the coordinations of test" in section
+    assert "✓: the outer boundary is right" in section
+    assert section.count("  - right: ") == 4
+    verdicts = [line for line in section.splitlines() if "✓" in line or "✗" in line]
+    systems = {line.split(": ")[0].strip(" -") for line in verdicts[1:]}
+    assert len(verdicts[1:]) == 8
+    assert len(systems) == 2
 
 
 def test_gains_are_at_equal_annotation(corpus: Path, knowing: Knowing) -> None:

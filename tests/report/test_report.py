@@ -1208,10 +1208,24 @@ def test_what_is_missing_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[s
     bare = tmp_path / "bare"
     write_json(bare / "evaluation/metrics.json", metrics_of({"baseline": [0.5]}))
     for folder, names in (
-        (bare, ["gains", "ablation", "sizes", "runs", "audit", "models", "times", "card", "card"]),
+        (
+            bare,
+            [
+                "gains",
+                "ablation",
+                "sizes",
+                "runs",
+                "audit",
+                "answers",
+                "models",
+                "times",
+                "card",
+                "card",
+            ],
+        ),
         (
             tmp_path / "full",
-            ["ablation", "sizes", "acceptance", "examples", "of_models", "of_models"],
+            ["ablation", "sizes", "acceptance", "examples", "answers", "of_models", "of_models"],
         ),
     ):
         settings = ReportSettings(corpus=folder)

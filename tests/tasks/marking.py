@@ -18,6 +18,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from pipeline.core.annotation import Annotation, Part
+from pipeline.core.answered import AnsweredInstance
 from pipeline.core.tally import Tally
 from pipeline.models.loading import (
     length_limit,
@@ -207,6 +208,13 @@ class MarkingEvaluation(Evaluation[Note]):
         right, said, there = counts.sum(0).T
         macro = float((2 * right / (said + there)).mean())
         return JudgedRows({"overall": macro}, {}, 0, counts)
+
+    def shown(self, instance: Note) -> AnsweredInstance:
+        right = ANIMALS[instance.animal]
+        return AnsweredInstance(instance.sentence_id, " ".join(instance.words), right, "CC0-1.0")
+
+    def said(self, instance: Note, row: Row) -> tuple[str, bool]:
+        return ANIMALS[row["said"]], row["said"] == instance.animal
 
 
 class MarkingTask(Task[Marked]):

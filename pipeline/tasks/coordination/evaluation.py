@@ -5,8 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
+from pipeline.core.answered import AnsweredInstance
 from pipeline.core.schema import PREDICTIONS
-from pipeline.core.types import CATEGORIES, CRITERIA
+from pipeline.core.types import CATEGORIES, CRITERIA, Span, bracketed
 from pipeline.tasks.coordination.figures import (
     accuracy,
     accuracy_by_category,
@@ -81,3 +82,29 @@ class CoordinationEvaluation(Evaluation[Instance]):
             counts=counts,
             of_columns=counts_among(counts, categories(labels)),
         )
+
+    def shown(self, instance: Instance) -> AnsweredInstance:
+        """The sentence with its coordinator in brackets, and the coordination with its conjuncts in them."""
+        sentence, gold = instance.sentence, instance.gold
+        return AnsweredInstance(
+            name=f"{sentence.sentence_id}:{gold.coordinator}",
+            text=bracketed(sentence.words, [Span(gold.coordinator, gold.coordinator + 1)]),
+            right=_in_words(sentence.words, gold.conjuncts),
+            license=sentence.license,
+        )
+
+    def said(self, instance: Instance, row: Row) -> tuple[str, bool]:
+        """The coordination, and whether its outer boundary is right."""
+        conjuncts = predicted(row)
+        return _in_words(instance.sentence.words, conjuncts), judge(instance.gold, conjuncts)[
+            "whole"
+        ]
+
+
+def _in_words(words: Sequence[str], conjuncts: Sequence[Span]) -> str:
+    """From the first conjunct to the last, each in brackets; "": there are none."""
+    if not conjuncts:
+        return ""
+    start, end = conjuncts[0].start, conjuncts[-1].end
+    own = [Span(span.start - start, span.end - start) for span in conjuncts]
+    return bracketed(words[start:end], own)

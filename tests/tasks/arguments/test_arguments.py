@@ -115,7 +115,7 @@ def _zeros_are_shown(corpus: Path) -> None:
     write_answered(corpus / "evaluation/answers.parquet", kept)
     report.run(ReportSettings(corpus=corpus))
     text = (corpus / "report/report.md").read_text()
-    assert f"No text of {len(kept)} examples" in text
+    assert f"{len(kept)} of the drawn predicates with a zero are not shown" in text
     assert "  - right: " not in text
     report.run(ReportSettings(corpus=corpus, own_use=True, examples=7, seed=3))
     text = (corpus / "report/report.md").read_text()

@@ -2,14 +2,17 @@
 
 import pytest
 
+from pipeline.core.answered import AnsweredInstance
 from pipeline.core.comparison import mean_sd
 from pipeline.core.structures import as_conjuncts
-from pipeline.core.types import CRITERIA, Coordination, Span
+from pipeline.core.types import CRITERIA, Coordination, Sentence, Span
+from pipeline.tasks.coordination.evaluation import CoordinationEvaluation
 from pipeline.tasks.coordination.figures import (
     accuracy_by_category,
     categories,
     judge,
 )
+from pipeline.tasks.coordination.instances import Instance, row_of
 
 WORDS = "he sells old lamps , and new chairs today".split()  # noqa: SIM905 - reads as a sentence
 PAIR = Coordination(5, "and", "NP", (Span(2, 4), Span(6, 8)))
@@ -55,6 +58,24 @@ def test_inner_and_outer_differ_on_given_conjuncts() -> None:
 def test_no_prediction_is_wrong() -> None:
     """An instance that cannot be scored counts as wrong, it is not dropped."""
     assert right(PAIR) == []
+
+
+def test_answers_read_as_coordinations() -> None:
+    """What is asked, what is right and what was said, conjuncts in brackets; right by the outer boundary."""
+    words = "he sells red , green and blue lamps".split()  # noqa: SIM905 - reads as a sentence
+    gold = Coordination(5, "and", "ADJP", (Span(2, 3), Span(4, 5), Span(6, 7)))
+    sentence = Sentence("s1", "d", "test", tuple(words), None, None, (gold,), "CC0-1.0")
+    instance = Instance(sentence, gold)
+    evaluation = CoordinationEvaluation()
+    assert evaluation.shown(instance) == AnsweredInstance(
+        "s1:5", "he sells red , green [and] blue lamps", "[red] , [green] and [blue]", "CC0-1.0"
+    )
+    for conjuncts, text, is_right in (
+        ([Span(2, 5), Span(6, 7)], "[red , green] and [blue]", True),
+        ([Span(4, 5), Span(6, 8)], "[green] and [blue lamps]", False),
+        ([], "", False),
+    ):
+        assert evaluation.said(instance, row_of(instance, conjuncts, 0.5)) == (text, is_right)
 
 
 TABLE_2 = {"NP, NX": None, "ADJP, ADVP": None, "VP": None, "PP": None, "S, SBAR": None}
