@@ -316,7 +316,7 @@ def test_a_variant_too_long_for_the_encoder_is_its_example(
     assert made.variants(0) == [replace(each.example, variant=True) for each in material.labelled]
 
 
-def test_a_batch_has_each_example_and_its_twin(corpus: Path, labelled: list[Sentence]) -> None:
+def test_a_batch_has_each_example_and_its_variant(corpus: Path, labelled: list[Sentence]) -> None:
     """From any position on, as if read from the beginning; the originals are those of a run without."""
     made, material = augmentation("mask", corpus, labelled)
     examples = [each.example for each in material.labelled]
