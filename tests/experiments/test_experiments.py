@@ -484,7 +484,7 @@ def test_arguments_wait_for_predicates_and_japanese_text(project: Path) -> None:
     """Runs and evaluation depend on both files of ingest; the encoder on raw text beside the archive."""
     cells = members_of("arguments")
     trained = named(cells, "train")
-    assert len(trained) == 4 * 6 + 1 + 4
+    assert len(trained) == 4 * 6 + 1 + 2
     settings = settings_of(trained["mask-no-verbs-2000-1"].command, TrainSettings)
     assert (settings.mode, settings.augment, settings.mask_tags) == ("baseline", "mask", "all-VERB")
     assert (settings.encoder_rate, settings.rnn_layers, settings.rnn_units) == (0, 4, 128)
