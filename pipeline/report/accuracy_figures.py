@@ -171,7 +171,8 @@ def _gains(metrics: Metrics, systems: Sequence[System], name: str = "") -> list[
             if gain := metrics.gain(size, system):
                 marks.setdefault(system, {})[size] = gain_mark(gain)
     title = "Gain at equal annotation, 95 % interval"
-    y_label = "points over the best without candidates"
+    held = any(result.system.has_candidates for result in metrics.results)
+    y_label = f"points over the best without {'candidates' if held else 'variants'}"
     return _over_sizes(metrics, marks, title, y_label, "{:+.1f}", zero=True, name=name)
 
 
