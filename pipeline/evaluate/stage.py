@@ -90,8 +90,8 @@ def run(settings: EvaluateSettings) -> None:
         machine={"threads": settings.threads},
     )
     kept = Kept(out, task.evaluation.schema)
-    # Looked for before any work: a slip in a name costs nothing that was there.
     answers = Answers(task.evaluation, instances)
+    # Looked for before any work: a slip in a name costs nothing that was there.
     parsers = ParserRows(settings, instances, kept, about, answers) if settings.parser else None
     Claim(out, "evaluate", earlier=_earlier, parts=(_METRICS, ANSWERS_FILE), alone=False).check()
     for name in (ANSWERS_FILE, _METRICS):  # the record last: it says that the other is ours

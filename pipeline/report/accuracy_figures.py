@@ -171,8 +171,9 @@ def _gains(metrics: Metrics, systems: Sequence[System], name: str = "") -> list[
             if gain := metrics.gain(size, system):
                 marks.setdefault(system, {})[size] = gain_mark(gain)
     title = "Gain at equal annotation, 95 % interval"
-    held = any(result.system.has_candidates for result in metrics.results)
-    y_label = f"points over the best without {'candidates' if held else 'variants'}"
+    # As ``opening.is_of_variants`` of the systems that are drawn.
+    of_variants = any(s.has_variants for s in marks) and not any(s.has_candidates for s in marks)
+    y_label = f"points over the best without {'variants' if of_variants else 'candidates'}"
     return _over_sizes(metrics, marks, title, y_label, "{:+.1f}", zero=True, name=name)
 
 

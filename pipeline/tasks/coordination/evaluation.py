@@ -96,9 +96,8 @@ class CoordinationEvaluation(Evaluation[Instance]):
     def said(self, instance: Instance, row: Row) -> tuple[str, bool]:
         """The coordination, and whether its outer boundary is right."""
         conjuncts = predicted(row)
-        return _in_words(instance.sentence.words, conjuncts), judge(instance.gold, conjuncts)[
-            "whole"
-        ]
+        is_right = judge(instance.gold, conjuncts)["whole"]
+        return _in_words(instance.sentence.words, conjuncts), is_right
 
 
 def _in_words(words: Sequence[str], conjuncts: Sequence[Span]) -> str:
