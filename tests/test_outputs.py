@@ -27,6 +27,7 @@ from pipeline.core.claims import Claim
 from pipeline.core.errors import InputError
 from pipeline.core.files import FileFacts, folder_lock, write_json
 from pipeline.core.fingerprint import Fingerprint, Output
+from pipeline.core.parquet import MANIFEST, RECORDS
 from pipeline.core.settings import Settings
 from pipeline.report import stage as report
 from pipeline.report.sections import Section, picture
@@ -424,6 +425,21 @@ def test_candidates_are_made_elsewhere_for_own_use_alone(
     assert not (tmp_path / "out").exists()
     run(name, tmp_path / "out", own_use=True)
     assert (tmp_path / "out/manifest.json").is_file()
+
+
+@pytest.mark.parametrize("name", ["generate.out", "harvest.out", "synthesize.out"])
+def test_a_run_killed_before_its_first_record_goes_on(
+    name: str, run: Callable[..., None], tmp_path: Path
+) -> None:
+    """Its mark tells whose the folder is, when nothing says yet what the run is of."""
+    out = tmp_path / "out"
+    with folder_lock(out):
+        Claim(out, name.partition(".")[0]).take()
+    (out / RECORDS).mkdir()
+    (out / RECORDS / ".about-0.json.0123456789ab.tmp").write_text("{")
+    run(name, out)
+    assert (out / MANIFEST).is_file()
+    assert not list((out / RECORDS).glob(".*.tmp"))
 
 
 def test_training_keeps_what_is_not_its_own(run: Callable[..., None], tmp_path: Path) -> None:

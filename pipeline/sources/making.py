@@ -15,7 +15,7 @@ import torch
 from pipeline.core.annotation import as_json
 from pipeline.core.candidates import HARVESTED
 from pipeline.core.cards.candidates import CandidatesManifest
-from pipeline.core.claims import Claim, Listed
+from pipeline.core.claims import Claim, Listed, mark_of
 from pipeline.core.console import say, table
 from pipeline.core.corpus_folder import inputs_in
 from pipeline.core.device import best_device
@@ -217,7 +217,8 @@ def _earlier(out: Path, stage: str, making: RowMaking, kinds: Sequence[str]) -> 
     written = written_units(out, kinds)
     if making.whole and fingerprint_in(out / making.whole) is not None:
         written.add(making.whole)
-    if not abouts and MANIFEST not in written:
+    # A run that is killed before it has written what it is of has left its mark alone.
+    if not abouts and MANIFEST not in written and mark_of(out, stage) is None:
         return None
     return written | {CARD} if is_card(out / CARD) else written
 
