@@ -94,6 +94,7 @@ class Chain:
         level: of ``PARSERS``.
         other: level 1: the folder of the other corpus, where its parser is trained.
         rate: of learning, of every predictor.
+        precision: number format of matrix products, where predictors and parsers learn.
     """
 
     corpus: Path
@@ -106,6 +107,12 @@ class Chain:
     level: int = 2
     other: Path | None = None
     rate: str = RATE
+    precision: str = "no"
+
+    @property
+    def formats(self) -> tuple[str, ...]:
+        """The number format, as options; none for the usual one, which no earlier unit names."""
+        return () if self.precision == "no" else ("--mixed-precision", self.precision)
 
     @property
     def at(self) -> str:
@@ -120,7 +127,7 @@ class Chain:
     @property
     def learning(self) -> tuple[str, ...]:
         """Options of every parser that learns here."""
-        return ("--parser-lm", str(self.encoder), *PARSING)
+        return ("--parser-lm", str(self.encoder), *PARSING, *self.formats)
 
     @property
     def believed(self) -> tuple[str, ...]:
@@ -145,7 +152,7 @@ class Chain:
         # The paper filters nothing in the first tenth of its updates.
         warm = ("--warm-steps", str(self.updates // 10) if mode == "filter" else "0")
         learning = (*steps, "--learning-rate", self.rate, *warm, *TRAINING, "--resume")
-        command += ["--encoder", str(self.encoder), *learning]
+        command += ["--encoder", str(self.encoder), *learning, *self.formats]
         if self.level == 3:
             command += ["--gold-of", f"parsers/{PARSERS[3]}/{{labelled}}/seed-{{seed}}"]
             needs = ("preparse", *needs)
@@ -201,6 +208,10 @@ class Chain:
         for variant in self.variants:
             yield self.train(f"predictor-{variant}", "baseline")
             yield self.learn(f"believed-{variant}", "believed", "select believed")
+        if self.level == 1:
+            of_other = ("--gold-of", f"parsers/{PARSERS[1]}/{{labelled}}/seed-{{seed}}")
+            yield self.train("gold", "baseline", *of_other, needs=("preparse",))
+            yield self.learn("believed-gold", "believed", "select believed", *of_other)
         if self.level == 2:
             yield from self.parsers_again()
             yield self.train("brackets", "baseline", *BRACKETS)
@@ -266,6 +277,7 @@ def main(given: argparse.Namespace) -> None:
             given.masked_lm,
             given.level,
             given.other,
+            precision=given.mixed_precision,
         )
         for seed in given.seeds
     )
@@ -293,6 +305,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--labelled", default="250")
     parser.add_argument("--seeds", type=int, nargs="+", required=True)
     parser.add_argument("--updates", type=int, default=1200)
+    parser.add_argument("--mixed-precision", choices=("no", "bf16"), default="no")
     parser.add_argument(
         "--variants", nargs="*", choices=VARIANTS, default=[], help="to choose settings by"
     )

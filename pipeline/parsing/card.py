@@ -68,6 +68,15 @@ def what_it_learned(folder: Path) -> Learned | None:
     return found
 
 
+def where_trained(folder: Path) -> Path:
+    """The folder in which a folder's parser was trained: itself, or that of another corpus that lends it.
+
+    Raises:
+        InputError: there is no parser, or a card is damaged.
+    """
+    return _trained(folder)[0]
+
+
 def says_what_it_learned(folder: Path) -> bool:
     """Whether something does; an earlier version did not. A ready parser learned from nothing known.
 

@@ -13,6 +13,7 @@ from pipeline.tasks.protocol import Task
 from pipeline.train.augmentation.kinds import kinds_of
 from pipeline.train.candidate_location import annotation_of_candidates
 from pipeline.train.data import TrainData
+from pipeline.train.gold import corpus_of_parser
 from pipeline.train.settings import TrainSettings
 
 
@@ -62,6 +63,7 @@ def _gold_of(settings: TrainSettings, folder: Path, data: TrainData) -> Annotati
     trees = settings.brackets is not None
     learned = [part for part in annotation_of_parser(folder) if part.use == "learned"]
     if any(part.part == UNKNOWN for part in learned):
-        name, draws = corpus_name(settings.corpus), every_draw(settings.corpus)
+        home = corpus_of_parser(settings.corpus, folder)
+        name, draws = corpus_name(home), every_draw(home)
         return (part_of(name, OTHERS, data.others, trees=trees, draws=draws),)
     return joined(part if trees else part.model_copy(update={"trees": 0}) for part in learned)

@@ -111,7 +111,13 @@ def read_data(
     others = list[Any]()
     if settings.gold_folder is not None:
         taught = sentences_of_parser(settings.corpus, settings.gold_folder)
-        others = [sentence for sentence in taught if sentence.sentence_id not in drawn | without]
+        # Another corpus may have a sentence of the draw under another id.
+        words = {tuple(sentence.words) for sentence in (*labelled, *validation)}
+        others = [
+            sentence
+            for sentence in taught
+            if sentence.sentence_id not in drawn | without and tuple(sentence.words) not in words
+        ]
         apart |= {sentence.sentence_id for sentence in others}
     labelled = [sentence for sentence in labelled if sentence.sentence_id not in without]
     own, further = task.examples(labelled, model), task.examples(others, model)

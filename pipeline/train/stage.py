@@ -43,6 +43,7 @@ from pipeline.train.augmentation.kinds import kinds_of
 from pipeline.train.believed import last_accepted
 from pipeline.train.data import TrainData, fresh_model, read_data
 from pipeline.train.distributed import ProcessGroup
+from pipeline.train.gold import shown_parser
 from pipeline.train.learner import Learner
 from pipeline.train.optimizer import Schedule
 from pipeline.train.run_folder import (
@@ -418,8 +419,7 @@ class _Run:
             else:
                 kept["candidates"] = folder.name if folder.is_dir() else settings.candidates
         if (parser := settings.gold_folder) is not None:
-            own = parser.is_relative_to(settings.corpus)
-            kept["gold_of"] = str(parser.relative_to(settings.corpus)) if own else parser.name
+            kept["gold_of"] = shown_parser(settings.corpus, parser)
         return kept
 
     def _tell_start(

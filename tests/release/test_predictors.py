@@ -105,6 +105,17 @@ def test_figures_are_those_of_this_very_predictor(corpus: Path) -> None:
     assert "nothing of its corpus" in read_json(release(corpus) / "manifest.json")["not_evaluated"]
 
 
+def test_another_corpus_whose_sentences_were_learned_from_is_named(corpus: Path) -> None:
+    """Nothing here says what its licence is."""
+    (corpus / RUN / "finished.json").unlink()
+    card = read_json(corpus / RUN / "run.json")
+    other = {"corpus": "other", "part": "others", "sentences": 9, "boundaries": 9}
+    card["settings"]["gold_of"] = "parsers/of-other/40/seed-0"
+    write_json(corpus / RUN / "run.json", card | {"annotation": [*card["annotation"], other]})
+    learned = read_json(release(corpus) / "manifest.json")["learned_from"]
+    assert [each["license"] for each in learned if each["name"] == "other"] == ["unknown"]
+
+
 def test_a_licence_that_is_not_known_must_be_declared(corpus: Path) -> None:
     """The encoder's, here; and what is declared must permit to hand weights on."""
     assert "name the licence that you may hand weights on" in refused(corpus, license=None)

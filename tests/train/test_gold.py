@@ -1,18 +1,19 @@
 """L extended by the sentences that a parser learned from: which they are, and what is refused."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from tiny import COORDINATION, build, settings
+from tiny import COORDINATION, build, ingested, sentence, settings
 
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
 from pipeline.core.files import sha256_of, write_json
 from pipeline.core.parquet import read_rows, write_rows
-from pipeline.core.schema import CANDIDATES
+from pipeline.core.schema import CANDIDATES, SENTENCES, sentence_row
 from pipeline.train import stage as train
 from pipeline.train.data import TrainData, fresh_model, read_data
 
@@ -97,6 +98,27 @@ def test_validation_sentences_are_not_learned_from(corpus: Path, tmp_path: Path)
     for name, trees, chosen in (("one", [*MORE, "s41", "s45"], ()), ("other", MORE, ["s41"])):
         data = read(corpus, parser(tmp_path / name, trees, chosen))
         assert ids(data.others) == sorted(MORE)
+
+
+@pytest.mark.parametrize("lent", [False, True])
+def test_a_parser_of_another_corpus_brings_its_own_sentences(tmp_path: Path, *, lent: bool) -> None:
+    """Named itself, or by the folder to which it was lent; not those that the draw has word for word."""
+    corpus, other = build(tmp_path / "tiny"), tmp_path / "other"
+    sentences = (replace(sentence(n), sentence_id=f"other/{n}") for n in (0, 41, *range(94, 114)))
+    write_rows(other / "sentences.parquet", SENTENCES, map(sentence_row, sentences))
+    ingested(other)
+    taught = [f"other/{n}" for n in (0, 41, *range(94, 114))]
+    folder, name = parser(other / "parser", taught), "other/parser"
+    if lent:
+        name = "parsers/of-other/40/seed-0"
+        source = {"source": str(folder / "constituency.pt"), "wrapper": None, "training": None}
+        write_json(corpus / name / "parser.json", source)
+        folder = corpus / name
+    data = read(corpus, folder)
+    assert ids(data.labelled) == OWN
+    assert ids(data.others) == sorted(taught[2:])
+    train.run(settings(corpus, mode="baseline", steps=5, gold_of=str(folder), out=tmp_path / "run"))
+    assert read_json(tmp_path / "run/run.json")["settings"]["gold_of"] == name
 
 
 @pytest.mark.parametrize("name", ["s70", "other/1"])

@@ -107,10 +107,14 @@ def _annotated(run: FinishedRun) -> list[LearnedFrom]:
         for sentence in read_sentences(path, lambda each: each.split == "train"):
             count.setdefault(sentence.license, 0)
     name = corpus_name(run.corpus)
-    return [
+    found: list[LearnedFrom] = [
         {"part": ANNOTATED, "name": name, "license": licence, "rows": rows}
         for licence, rows in sorted(count.items())
     ]
+    if run.settings.get("gold_of"):  # the parser may be another corpus's, which need not be at hand
+        others = {part.corpus for part in run.annotation} - {name}
+        found += [{"part": ANNOTATED, "name": each, "license": UNKNOWN} for each in sorted(others)]
+    return found
 
 
 def _candidates(run: FinishedRun) -> Iterator[LearnedFrom]:
