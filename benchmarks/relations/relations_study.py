@@ -88,7 +88,8 @@ def chain(corpus: Path, seed: int, given: argparse.Namespace) -> Iterator[Unit]:
         return
     few = () if given.sources is None else ("--limit", str(given.sources))
     tokens = ("--tokens", "256", "--neighbours", str(given.encoder), *few)
-    yield synthesize("lm-filtered", k, "--writer", "local", "--model", str(given.lm), *tokens)
+    local = ("--writer", "local", "--model", str(given.lm), "--dtype", given.lm_dtype)
+    yield synthesize("lm-filtered", k, *local, *tokens)
     yield learn("lm-filtered", "lm-filtered", weight)
     # The model wrote all of it already.
     replay = ("--writer", "replay", "--replay", str(candidates / "lm-filtered" / at), *tokens)
@@ -117,6 +118,7 @@ def _options(line: Sequence[str] | None = None) -> argparse.Namespace:
         "--choose", action="store_true", help="k and λ, by attested pairs that are filtered"
     )
     parser.add_argument("--lm", type=Path, help="a causal LM that writes, too")
+    parser.add_argument("--lm-dtype", default="bfloat16", help="its weights' number format")
     parser.add_argument("--sources", type=int, help="pairs of L at most that it writes for")
     parser.add_argument(
         "--only", nargs="*", default=[], help="units, as 'train filtered', and what they need"

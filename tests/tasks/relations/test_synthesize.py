@@ -488,6 +488,11 @@ def test_a_model_of_ones_own_writes_here(corpus: Path, tiny_causal: Path, tmp_pa
         run(again.model_copy(update={"out": tmp_path / "elsewhere"}))
     run(again)
     assert rows(again.out) + rows(again.out, "rejects") == found
+    narrow = local.model_copy(update={"dtype": "bfloat16", "out": corpus / "narrow"})
+    run(narrow)
+    whole, half = (read_json(each / "manifest.json") for each in (out, corpus / "narrow"))
+    assert half["model"] == f"{whole['model']} in bfloat16"
+    assert half["fingerprint"] != whole["fingerprint"]
     short = chat_model(tiny_causal, tmp_path / "short", length=20)
     with pytest.raises(InputError, match="no new pair was kept"):
         run(local.model_copy(update={"model": str(short), "out": corpus / "candidates/short"}))

@@ -35,6 +35,8 @@ class Completions:
 
     Attributes:
         asked: what answers, once there is a connection.
+        identity: of a model that ran here a digest, or its name and commit, and a number format that is not
+            the usual one; of one behind an address its name there.
 
     Raises:
         InputError: there is nothing to replay.
@@ -48,21 +50,20 @@ class Completions:
         if settings.writer == "local":
             self._where = locate(str(settings.model), settings.corpus, settings.seed)
             check_role(CAUSAL_LM, self._where)
-            self._name = identity(self._where)
+            self.identity = self._name = identity(self._where)
+            if settings.dtype != "float32":  # it answers otherwise
+                self.identity = self._name = f"{self._name} in {settings.dtype}"
         elif settings.writer == "served":
             self._name = str(settings.model)
+            self.identity = served_identity(self._name)
         else:
             place = Path(str(settings.replay))
             replayed = KeptAnswers.earlier(place)
-            self._name = settings.model or _model_of(place)
+            known = settings.model or _model_of(place)
+            self._name = known.removeprefix(SERVED)
+            ran_here = settings.model is None or known.startswith("sha256:")
+            self.identity = known if ran_here else served_identity(self._name)
         self.asked = AskedModel(self._name, _SAMPLING, ASKED, replayed)
-
-    @property
-    def identity(self) -> str:
-        """Of a model that ran here a digest; of one behind an address its name there."""
-        if self._name.startswith("sha256:"):
-            return self._name
-        return served_identity(self._name)
 
     def connect(self, device: torch.device) -> Writer:
         """Load the model, or try the server; returns what answers prompts.
@@ -85,7 +86,8 @@ class Completions:
         return self.asked.complete(prompts)
 
     def _local(self, device: torch.device) -> Answering:
-        model, tokenizer, _ = load_role(CAUSAL_LM, self._where)
+        dtype = getattr(torch, self._settings.dtype)
+        model, tokenizer, _ = load_role(CAUSAL_LM, self._where, dtype)
         model.to(device)  # type: ignore[arg-type]
         return LocalWriter(model, tokenizer, self._name, _SAMPLING)
 
@@ -110,4 +112,4 @@ def _model_of(place: Path) -> str:
             "nothing says which model answered what is to be replayed",
             remedy="name it with --model: of one at an address its name there",
         )
-    return found.removeprefix(SERVED)
+    return found

@@ -24,6 +24,7 @@ class SynthesizeSettings(SourceSettings):
     every_task: ClassVar[bool] = True
     only_with: ClassVar[OnlyWith] = {
         "model": [("writer", MODELS)],
+        "dtype": [("writer", ("local",))],
         **only_for(("tokens", "neighbours", "definitions"), ("writer", MODELS)),
         **only_for(("served", "remote", "key_env"), ("writer", ("served",))),
         "replay": [("writer", ("replay",))],
@@ -63,6 +64,9 @@ class SynthesizeSettings(SourceSettings):
         None,
         description="local: folder or hub name of a causal LM; served: its name there; replay: what the "
         "earlier output's manifest calls it, unset: as there.",
+    )
+    dtype: Literal["float32", "bfloat16"] = Field(
+        "float32", description="local: number format of the model's weights."
     )
     served: ServerAddress | None = Field(
         None, description="served: the address, e.g. http://127.0.0.1:8000/v1."

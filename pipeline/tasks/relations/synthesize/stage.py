@@ -37,7 +37,7 @@ _MAKING = RowMaking(
     packages=("pyarrow", "tokenizers", "torch", "transformers"),
     shown=frozenset({"writer", "seed"}),
     # Of these the inputs and the model say what matters: a replay makes the rows of what it replays.
-    covered=frozenset({*_NAMED, "writer", "filter"}),
+    covered=frozenset({*_NAMED, "writer", "filter", "dtype"}),
     check=_check,
 )
 
