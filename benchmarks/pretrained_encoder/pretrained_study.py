@@ -75,7 +75,10 @@ BRACKETS = ("--brackets", "1")
 """Of the strongest row without candidates, and of rows that are compared with it."""
 
 RANKED = "16"
-"""Donors among which the masked LM chooses."""
+"""Donors among which a language model chooses."""
+
+FEW = "1000"
+"""Sentences of U for which a causal LM chooses or writes, and of which a harvest is held beside it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +94,7 @@ class Chain:
         variants: of ``VARIANTS``, trained besides.
         masked_lm: writes and ranks fills; None: there are none. Of ``attested`` one is taken at random, so
             what it says is in no row there but in ``score``.
+        causal: writes and ranks fills of the first ``FEW`` sentences of U; None: there are none.
         level: of ``PARSERS``.
         other: level 1: the folder of the other corpus, where its parser is trained.
         rate: of learning, of every predictor.
@@ -108,6 +112,7 @@ class Chain:
     other: Path | None = None
     rate: str = RATE
     precision: str = "no"
+    causal: Path | None = None
 
     @property
     def formats(self) -> tuple[str, ...]:
@@ -190,7 +195,7 @@ class Chain:
             yield lent._replace(needs=(others.name,))
         elif self.level == 2:
             # A harvest parses its own sentences; fills need trees of the others.
-            unparsed = () if self.masked_lm else UNPARSED
+            unparsed = () if self.masked_lm or self.causal else UNPARSED
             yield self.unit("preparse", *own, *taught, *named, *unparsed)
         else:
             yield self.unit("preparse", *own, *taught, *named, "--more-trees", MORE, *UNPARSED)
@@ -217,6 +222,7 @@ class Chain:
             yield self.train("brackets", "baseline", *BRACKETS)
             yield self.learn("believed-brackets", "believed", "select believed", *BRACKETS)
             yield from self.filled()
+            yield from self.filled_by_causal()
         for augment in ("copy", "mask"):
             yield self.train(augment, "baseline", "--augment", augment)
 
@@ -236,10 +242,12 @@ class Chain:
         command = ("preparse", str(self.corpus), *taught)
         yield self.unit(f"preparse {RETRAINED}", *command, needs=("preparse", "select whole"))
 
-    def generate(self, folder: str, *more: str) -> Unit:
-        """Candidates of U, by the masked LM."""
-        made = ("--lm", "bert", "--model", str(self.masked_lm), "--trees", PARSERS[2], *self.draw)
-        command = ("generate", str(self.corpus), *made, *more, "--out", self.candidates(folder))
+    def generate(self, folder: str, *more: str, causal: bool = False) -> Unit:
+        """Candidates of U, by the masked LM or the causal one."""
+        model = self.causal if causal else self.masked_lm
+        family = ("--lm", "causal" if causal else "bert", "--model", str(model))
+        made = (*family, "--trees", PARSERS[2], *self.draw, *more)
+        command = ("generate", str(self.corpus), *made, "--out", self.candidates(folder))
         return self.unit(f"generate {folder}", *command, needs=("preparse",))
 
     def filled(self) -> Iterator[Unit]:
@@ -263,6 +271,24 @@ class Chain:
             "believed-ranked-brackets", "believed-ranked", "select believed-ranked", *BRACKETS
         )
 
+    def filled_by_causal(self) -> Iterator[Unit]:
+        """What a causal LM chooses and writes for few sentences, beside as many that are harvested."""
+        if self.causal is None:
+            return
+        made = ("--limit", FEW, "--dtype", "bfloat16")
+        attested = ("--fills", "attested", "--pool")
+        yield self.generate("few-attested", *made, *attested, "1", causal=True)
+        yield self.generate("few-ranked", *made, *attested, RANKED, causal=True)
+        yield self.generate("few-written", *made, causal=True)
+        harvest = ("--trees", PARSERS[2], *self.draw, "--limit", FEW)
+        out = ("--out", self.candidates("few-harvested"))
+        command = ("harvest", str(self.corpus), *harvest, *out)
+        yield self.unit("harvest few-harvested", *command, needs=("preparse",))
+        for name in ("few-attested", "few-ranked", "few-written"):
+            yield self.learn(f"{name}-brackets", name, f"generate {name}", *BRACKETS)
+        needs = "harvest few-harvested"
+        yield self.learn("few-harvested-brackets", "few-harvested", needs, *BRACKETS)
+
 
 def main(given: argparse.Namespace) -> None:
     """Print or do the units of the seeds, one chain after the other."""
@@ -278,6 +304,7 @@ def main(given: argparse.Namespace) -> None:
             given.level,
             given.other,
             precision=given.mixed_precision,
+            causal=given.causal,
         )
         for seed in given.seeds
     )
@@ -300,6 +327,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--corpus", type=Path, required=True)
     parser.add_argument("--encoder", type=Path, default=Path("data/models/minilm"))
     parser.add_argument("--masked-lm", type=Path, help="writes and ranks fills")
+    parser.add_argument("--causal", type=Path, help="a causal LM that writes and ranks fills, too")
     parser.add_argument("--level", type=int, choices=PARSERS, default=2, help="of annotation")
     parser.add_argument("--other", type=Path, help="level 1: another corpus's folder")
     parser.add_argument("--labelled", default="250")
