@@ -24,7 +24,11 @@ def sentences_of_parser(corpus: Path, folder: Path) -> list[Sentence]:
         InputError: there is no parser, nothing says what it learned from, or a sentence is not one of the
             training split of ``corpus_of_parser``.
     """
-    from pipeline.parsing.card import LEARNED, what_it_learned  # noqa: PLC0415 - stanza takes seconds
+    from pipeline.parsing.card import (  # noqa: PLC0415 - stanza takes seconds
+        LEARNED,
+        what_it_learned,
+        where_trained,
+    )
 
     learned = what_it_learned(folder)
     if learned is None:
@@ -34,7 +38,8 @@ def sentences_of_parser(corpus: Path, folder: Path) -> list[Sentence]:
         )  # fmt: skip
     trees = set(learned["trees"])
     found = gold_of(
-        corpus_of_parser(corpus, folder), trees, folder / LEARNED, "the parser learned from",
+        corpus_of_parser(corpus, folder), trees, where_trained(folder) / LEARNED,
+        "the parser learned from",
         "train the parser again, on its corpus as that is now",
     )  # fmt: skip
     return [found[sentence_id] for sentence_id in sorted(trees)]

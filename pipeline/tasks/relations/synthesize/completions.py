@@ -61,8 +61,9 @@ class Completions:
             replayed = KeptAnswers.earlier(place)
             known = settings.model or _model_of(place)
             self._name = known.removeprefix(SERVED)
-            ran_here = settings.model is None or known.startswith("sha256:")
-            self.identity = known if ran_here else served_identity(self._name)
+            # A manifest names a model so; a name that was given may be one behind an address.
+            whole = settings.model is None or known.startswith("sha256:")
+            self.identity = known if whole else served_identity(self._name)
         self.asked = AskedModel(self._name, _SAMPLING, ASKED, replayed)
 
     def connect(self, device: torch.device) -> Writer:
