@@ -112,11 +112,11 @@ def read_data(
     if settings.gold_folder is not None:
         taught = sentences_of_parser(settings.corpus, settings.gold_folder)
         # Another corpus may have a sentence of the draw under another id.
-        words = {tuple(sentence.words) for sentence in (*labelled, *validation)}
+        words = {sentence.words for sentence in (*labelled, *validation)}
         others = [
             sentence
             for sentence in taught
-            if sentence.sentence_id not in drawn | without and tuple(sentence.words) not in words
+            if sentence.sentence_id not in drawn | without and sentence.words not in words
         ]
         apart |= {sentence.sentence_id for sentence in others}
     labelled = [sentence for sentence in labelled if sentence.sentence_id not in without]
