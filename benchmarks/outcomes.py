@@ -99,7 +99,10 @@ class Outcomes:
 
         Raises:
             InputError: a line is none of an outcome.
+            SystemExit: nothing is kept there.
         """
+        if not path.is_file():
+            raise SystemExit(f"{path}: no outcomes are kept of a corpus folder of this name")
         first, *rest = path.read_text("utf-8").splitlines()
         head = parse_json(first, _Head, path=path, line=1)
         found = cls(head["split"], head["instances"])

@@ -188,7 +188,16 @@ class Unit:
 
 
 def held_out(corpus: Path) -> list[Sentence]:
-    """The test sentences that have a tree, in the order of the corpus."""
+    """The test sentences that have a tree, in the order of the corpus.
+
+    Raises:
+        SystemExit: the corpus is not here.
+    """
+    if not (corpus / SENTENCES_FILE).is_file():
+        raise SystemExit(
+            f"{corpus}: there is no corpus here, whose test sentences the figures are of; the README beside "
+            "this script has the command that ingests it"
+        )
     return list(
         read_sentences(corpus / SENTENCES_FILE, lambda s: s.split == "test" and s.tree is not None)
     )

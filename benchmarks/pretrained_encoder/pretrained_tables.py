@@ -5,9 +5,12 @@ Usage: python benchmarks/pretrained_encoder/pretrained_tables.py data/study/geni
 One table for each corpus, size of L and annotation. Gains are over the row without candidates of the highest
 mean of that table, which is chosen by looking at it: candidates are held against the best there is. Intervals
 as in equal_annotation.py: seeds and instances resampled, seeds and documents, and Student's over seeds. With
-``--parts`` instead: each system's accuracy by label, and how often one of two systems is right.
+``--over SYSTEM`` they are over that row instead, whatever was annotated for it; ``--over NAME/SYSTEM`` takes
+it from another folder's outcomes of the same test split. With ``--parts`` instead: each system's accuracy by
+label, and how often one of two systems is right.
 """
 
+import argparse
 import sys
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -63,10 +66,9 @@ def rows(
 
 def print_parts(outcomes: Outcomes, size: str) -> None:
     """What systems of one size of L know: accuracy by label, and what two of them find together."""
-    found: defaultdict[str, dict[int, Outcome]] = defaultdict(dict)
-    for run in outcomes.runs.values():
-        if run["size"] == size:
-            found[run["system"]][run["seed"]] = run
+    found = {
+        name: {run["seed"]: run for run in runs} for name, runs in by_system(outcomes, size).items()
+    }
     labels = list(outcomes.instances)
 
     def share(right: Sequence[Sequence[bool]]) -> str:
@@ -91,7 +93,58 @@ def print_parts(outcomes: Outcomes, size: str) -> None:
     print_table(["one of the two is right", "", "seeds", "share"], pairs)
 
 
-def main(corpora: Sequence[Path], *, parts: bool) -> None:
+def of_systems(
+    systems: Mapping[str, Sequence[Outcome]], outcomes: Outcomes, labels: Sequence[str]
+) -> dict[str, Correct]:
+    """What each system got right, by seed, in the order of the corpus's instances."""
+    return {
+        name: {run["seed"]: outcomes.by_instance(run, labels) for run in runs}
+        for name, runs in systems.items()
+    }
+
+
+def print_gains(corpus: Path, outcomes: Outcomes, over: str) -> None:
+    """The gains of every row over one, of the same folder or of another that has the same test split.
+
+    Raises:
+        SystemExit: there is no such row.
+    """
+    folder, _, system = over.rpartition("/")
+    documents, labels = instances(corpus)
+    others = Outcomes.read(FOLDER / f"{folder}.jsonl") if folder else outcomes
+    for size in sorted({run["size"] for run in outcomes.runs.values()}):
+        right = of_systems(by_system(outcomes, size), outcomes, labels)
+        against = of_systems(by_system(others, size), others, labels).get(system)
+        if against is None:
+            raise SystemExit(f"{over}: nothing of such a row of |L| = {size} is kept in outcomes")
+        print(f"{corpus.name}, |L| = {size}; gains over {over}, of the seeds that both have\n")
+        said = {run["system"]: run.get("annotated", UNKNOWN) for run in outcomes.runs.values()}
+        print_table(
+            ["", "annotated", "accuracy", *HEAD[2:]],
+            [
+                [name, said[name], accuracy(each), *gains(each, against, documents)]
+                for name, each in sorted(right.items())
+                if folder or name != system
+            ],
+        )
+
+
+def by_system(outcomes: Outcomes, size: str) -> dict[str, list[Outcome]]:
+    """The runs of a size of L, by system."""
+    found: defaultdict[str, list[Outcome]] = defaultdict(list)
+    for run in outcomes.runs.values():
+        if run["size"] == size:
+            found[run["system"]].append(run)
+    return found
+
+
+def instances(corpus: Path) -> tuple[list[str], list[str]]:
+    """The document of each instance of test, and its label."""
+    found = [(s.doc_id, each.label) for s in held_out(corpus) for each in evaluable(s)]
+    return [document for document, _ in found], [label for _, label in found]
+
+
+def main(corpora: Sequence[Path], over: str | None, *, parts: bool) -> None:
     """Print the tables of every corpus."""
     for corpus in corpora:
         outcomes = Outcomes.read(FOLDER / f"{corpus.name}.jsonl")
@@ -100,24 +153,24 @@ def main(corpora: Sequence[Path], *, parts: bool) -> None:
                 print(f"{corpus.name}, |L| = {size}: accuracy by label (instances)\n")
                 print_parts(outcomes, size)
             continue
-        test = held_out(corpus)
-        found = [(sentence.doc_id, each.label) for sentence in test for each in evaluable(sentence)]
-        documents, labels = [doc for doc, _ in found], [label for _, label in found]
+        if over is not None:
+            print_gains(corpus, outcomes, over)
+            continue
+        documents, labels = instances(corpus)
         for (size, annotated), systems in sorted(groups(outcomes).items()):
-            right = {
-                name: {run["seed"]: outcomes.by_instance(run, labels) for run in runs}
-                for name, runs in systems.items()
-            }
             if annotated == UNKNOWN:
                 print(f"{corpus.name}: of {len(systems)} systems nothing says what was annotated\n")
                 continue
-            best, made = rows(systems, right, documents)
-            over = f"gains over {best}" if best else "nothing without candidates to compare with"
-            print(f"{corpus.name}, |L| = {size}, annotated: {annotated}; {over}\n")
+            best, made = rows(systems, of_systems(systems, outcomes, labels), documents)
+            said = f"gains over {best}" if best else "nothing without candidates to compare with"
+            print(f"{corpus.name}, |L| = {size}, annotated: {annotated}; {said}\n")
             print_table(["", *HEAD], made)
 
 
 if __name__ == "__main__":
-    if not sys.argv[1:]:
-        sys.exit(__doc__)
-    main([Path(each) for each in sys.argv[1:] if each != "--parts"], parts="--parts" in sys.argv)
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("corpora", nargs="+", type=Path, help="corpus folders, as data/study/NAME")
+    parser.add_argument("--over", metavar="[NAME/]SYSTEM", help="the row that gains are over")
+    parser.add_argument("--parts", action="store_true", help="accuracy by label")
+    given = parser.parse_args()
+    main(given.corpora, given.over, parts=given.parts)
