@@ -178,7 +178,20 @@ def test_explicit_pairs_are_nobodys_writing(corpus: Path, tmp_path: Path) -> Non
     assert "No language model wrote for it." in card
     assert "filter `none`: nobody refused" in card
     assert ("Nothing was refused." in card) is (manifest["rows"]["rejected"] == 0)
-    assert yaml.safe_load(card.split("---")[1])["language_creators"] == ["found"]
+    head = yaml.safe_load(card.split("---")[1])
+    assert head["language_creators"] == head["annotations_creators"] == ["found"]
+    assert "| annotation | by people, of pairs with their connective;" in card
+    assert "A sense is the one that people gave a pair with its connective" in card
+    assert "written for, not one that people gave" not in card
+    assert "They were made for senses that a model takes for\nothers" in card
+
+
+def test_pairs_of_any_sense_are_said_to_be_the_control(corpus: Path, tmp_path: Path) -> None:
+    made_of_any = made(corpus, "candidates/random", filter="none", confused="random")
+    run(ReleaseSettings(candidates=made_of_any, out=tmp_path / "released"))
+    card = (tmp_path / "released/README.md").read_text()
+    assert "They are of any sense, the control for such as are made for senses" in card
+    assert "What a model confuses was counted" not in card
 
 
 def test_training_reads_the_release_as_it_reads_the_folder(tmp_path: Path) -> None:

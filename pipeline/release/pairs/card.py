@@ -20,10 +20,11 @@ _OF_A_ROW = (
     "for it, the terms on what that writes, joined by AND."
 )
 _TAGS = ["discourse-relations", "implicit-relations", "synthetic", "conjoin"]
-_LIMITS = [
-    "A sense is the one that a pair was written for, not one that people gave it.",
-    "What a model confuses was counted on the validation pairs of one draw.",
-]
+_WRITTEN = "A sense is the one that a pair was written for, not one that people gave it."
+_ATTESTED = (
+    "A sense is the one that people gave a pair with its connective; it may have another without."
+)
+_CONFUSED = "What a model confuses was counted on the validation pairs of one draw."
 _READ = ("writer", "sentence_id", "label", "confused", "arg1", "arg2")
 
 
@@ -51,10 +52,17 @@ def write_pair_documents(folder: Path, manifest: Mapping[str, Any]) -> None:
         for (key, run), kind in zip(manifest["generations"].items(), found.kinds, strict=True)
     ]
     machine = {"a language model", "oracle"} >= set(found.kinds)
+    attested, made = "attested" in found.kinds, set(found.kinds) != {"attested"}
+    of_any = all(
+        run.get("settings", {}).get("confused") == "random"
+        for run in manifest["generations"].values()
+    )
+    limits = [_ATTESTED] * attested + [_WRITTEN] * made + [_CONFUSED] * (not of_any)
     write_kind_documents(
         folder, manifest, printable(sorted(found.origins)), template="pairs.md.jinja",
         front={
             "language": None,  # of which nothing is recorded
+            "annotations_creators": ["found"] * attested + ["machine-generated"] * made,
             "language_creators": ["machine-generated"] if machine else ["found"],
             "multilinguality": None,
             "task_categories": ["text-classification"],
@@ -63,6 +71,8 @@ def write_pair_documents(folder: Path, manifest: Mapping[str, Any]) -> None:
         },
         facts={
             "runs": runs,
+            "attested": attested,
+            "any": of_any,
             "writers": _writers(found),
             "senses": _senses(found),
             "reasons": reasons_table(found.reasons, manifest, words("reasons")),
@@ -74,13 +84,13 @@ def write_pair_documents(folder: Path, manifest: Mapping[str, Any]) -> None:
         texts={
             "of_a_row": _OF_A_ROW,
             "changes": f"made new pairs of argument pairs: {written}",
-            "abstract": "Argument pairs of discourse relations without a connective, made for senses that a "
-            "model takes for others.",
+            "abstract": "Argument pairs of discourse relations without a connective, "
+            + ("of any sense." if of_any else "made for senses that a model takes for others."),
             "keywords": ["discourse relations", "synthetic data"],
             "columns": words("columns"),
             "verb": "synthesize",
             "collection": f"Argument pairs of a corpus became new ones: {written}.",
-            "limits": _LIMITS,
+            "limits": limits,
         },
     )  # fmt: skip
 
