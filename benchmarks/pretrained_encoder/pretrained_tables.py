@@ -113,16 +113,21 @@ def print_gains(corpus: Path, outcomes: Outcomes, over: str) -> None:
     documents, labels = instances(corpus)
     others = Outcomes.read(FOLDER / f"{folder}.jsonl") if folder else outcomes
     for size in sorted({run["size"] for run in outcomes.runs.values()}):
-        right = of_systems(by_system(outcomes, size), outcomes, labels)
+        systems = by_system(outcomes, size)
+        right = of_systems(systems, outcomes, labels)
         against = of_systems(by_system(others, size), others, labels).get(system)
         if against is None:
             raise SystemExit(f"{over}: nothing of such a row of |L| = {size} is kept in outcomes")
         print(f"{corpus.name}, |L| = {size}; gains over {over}, of the seeds that both have\n")
-        said = {run["system"]: run.get("annotated", UNKNOWN) for run in outcomes.runs.values()}
         print_table(
             ["", "annotated", "accuracy", *HEAD[2:]],
             [
-                [name, said[name], accuracy(each), *gains(each, against, documents)]
+                [
+                    name,
+                    systems[name][0].get("annotated", UNKNOWN),
+                    accuracy(each),
+                    *gains(each, against, documents),
+                ]
                 for name, each in sorted(right.items())
                 if folder or name != system
             ],

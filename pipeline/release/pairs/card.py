@@ -51,19 +51,15 @@ def write_pair_documents(folder: Path, manifest: Mapping[str, Any]) -> None:
         {"key": code(key), "run": run, "kind": words("writers")[kind], **_chosen(run)}
         for (key, run), kind in zip(manifest["generations"].items(), found.kinds, strict=True)
     ]
-    machine = {"a language model", "oracle"} >= set(found.kinds)
     attested, made = "attested" in found.kinds, set(found.kinds) != {"attested"}
-    of_any = all(
-        run.get("settings", {}).get("confused") == "random"
-        for run in manifest["generations"].values()
-    )
+    of_any = all(run["any"] for run in runs)
     limits = [_ATTESTED] * attested + [_WRITTEN] * made + [_CONFUSED] * (not of_any)
     write_kind_documents(
         folder, manifest, printable(sorted(found.origins)), template="pairs.md.jinja",
         front={
             "language": None,  # of which nothing is recorded
             "annotations_creators": ["found"] * attested + ["machine-generated"] * made,
-            "language_creators": ["machine-generated"] if machine else ["found"],
+            "language_creators": ["found"] if attested else ["machine-generated"],
             "multilinguality": None,
             "task_categories": ["text-classification"],
             "task_ids": None,
