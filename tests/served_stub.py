@@ -24,6 +24,12 @@ class Stub:
         return [body for path, _, body in self.requests if path == page]
 
 
+def is_trial(body: Body) -> bool:
+    """Whether this is how a server is tried, before a run and where an answer does not come."""
+    asked = body.get("prompt") or body["messages"][0]["content"]
+    return "The man saw a dog" in str(asked)
+
+
 def reply(value: object, status: int = 200, **headers: str) -> Reply:
     """A reply in JSON."""
     content = {"Content-Type": "application/json", **headers}
@@ -58,7 +64,10 @@ def refusal(status: int, message: str = "no") -> Reply:
 
 @contextmanager
 def serving(answer: Callable[[str, Body], Reply | None]) -> Iterator[Stub]:
-    """A server that answers with what a function makes of path and body; None: never, until the end."""
+    """A server that answers with what a function makes of path and body.
+
+    None: never, until the end; where the function raises ``ConnectionError``, it hangs up.
+    """
     stub, ended = Stub(), threading.Event()
 
     class Handler(BaseHTTPRequestHandler):
@@ -68,7 +77,11 @@ def serving(answer: Callable[[str, Body], Reply | None]) -> Iterator[Stub]:
             length = int(self.headers["Content-Length"])
             body = json.loads(self.rfile.read(length))
             stub.requests.append((self.path, dict(self.headers), body))
-            found = answer(self.path, body)
+            try:
+                found = answer(self.path, body)
+            except ConnectionError:
+                self.close_connection = True
+                return
             if found is None:
                 ended.wait(20)
                 self.close_connection = True

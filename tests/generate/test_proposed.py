@@ -120,7 +120,21 @@ def test_proposals_become_candidates_that_are_replayed_byte_for_byte(
     assert answers(out) == kept
 
 
-def test_a_killed_unit_asks_only_for_what_is_missing(corpus: Path, tmp_path: Path) -> None:
+def hangs_up() -> Reply:
+    raise ConnectionAbortedError
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        (partial(refusal, 401), "401"),
+        (partial(refusal, 503), "answers no more"),
+        (hangs_up, "answers no more"),
+    ],
+)
+def test_a_killed_unit_asks_only_for_what_is_missing(
+    kind: Callable[[], Reply], said: str, corpus: Path, tmp_path: Path
+) -> None:
     """Its answers stand in the folder, be the last one half a line; then all is as without the kill."""
 
     def fails_after(count: int) -> Callable[[str, Body], Reply]:
@@ -128,7 +142,7 @@ def test_a_killed_unit_asks_only_for_what_is_missing(corpus: Path, tmp_path: Pat
 
         def answer(page: str, body: Body) -> Reply:
             seen.append(body)
-            return refusal(401) if len(seen) > count else model(page, body)
+            return kind() if len(seen) > count else model(page, body)
 
         return answer
 
@@ -137,7 +151,7 @@ def test_a_killed_unit_asks_only_for_what_is_missing(corpus: Path, tmp_path: Pat
         run(settings(corpus, served=stub.address, out=whole))
         every = len(stub.requests)
     out = tmp_path / "killed"
-    with serving(fails_after(30)) as stub, pytest.raises(ModelError, match="401"):
+    with serving(fails_after(30)) as stub, pytest.raises(ModelError, match=said):
         run(settings(corpus, served=stub.address, out=out))
     kept = sorted(out.glob(".units/completions-*"))
     lines = sum(path.read_text().count("\n") for path in kept)

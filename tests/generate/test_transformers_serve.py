@@ -1,6 +1,7 @@
-"""A real server, `transformers serve` on loopback: a run killed amid a unit asks only for what is missing."""
+"""A real server, `transformers serve` on loopback: it or the run is killed amid a unit; then it goes on."""
 
 import http.client
+import json
 import os
 import signal
 import socket
@@ -8,7 +9,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,7 @@ from pipeline.core.parquet import read_rows
 from pipeline.core.schema import REJECTS
 from pipeline.generate.settings import GenerateSettings
 from pipeline.generate.stage import run
+from pipeline.models.writers import asking
 from pipeline.models.writers.protocol import Prompt, Sampling
 from pipeline.models.writers.served import ServedWriter
 
@@ -47,13 +50,12 @@ def causal(tiny_causal: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return chat_model(tiny_causal, tmp_path_factory.mktemp("chat"))
 
 
-@pytest.fixture(scope="module")
-def server(causal: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Address of a server of it."""
+@contextmanager
+def serving(causal: Path, log: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+    """Address and process of a server of a causal LM."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    log = tmp_path_factory.mktemp("log") / "log"
     line = [sys.executable, "-c", _SERVE, "serve", str(causal), "--host", "127.0.0.1",
             "--port", str(port), "--device", "cpu"]  # fmt: skip
     env = {**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
@@ -70,10 +72,55 @@ def server(causal: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[s
 
     try:
         awaited(is_up)
-        yield f"http://127.0.0.1:{port}"
+        yield f"http://127.0.0.1:{port}", process
     finally:
         process.kill()
         process.wait()
+
+
+@pytest.fixture(scope="module")
+def server(causal: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Address of a server that lives as long as the tests."""
+    with serving(causal, tmp_path_factory.mktemp("log") / "log") as (address, _):
+        yield address
+
+
+@pytest.mark.long
+def test_the_server_is_killed_amid_a_unit(
+    corpus: Path, tmp_path: Path, causal: Path, forks: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The run ends in a line, without rows; the same command asks the next server for the rest alone."""
+    out = tmp_path / "out"
+    usual = {
+        "corpus": corpus, "lm": "causal", "model": str(causal), "decoding": "sample", "n": 2,
+        "limit": 8, "scorer": str(causal), "out": out,
+    }  # fmt: skip
+    impatient = partial(ServedWriter, waits=(0.1, 0.1))
+    monkeypatch.setattr(asking, "ServedWriter", impatient)
+    kept = out / ".units/completions-00000-of-00001.jsonl"
+    with serving(causal, tmp_path / "first.log") as (address, process):
+        settings = GenerateSettings.model_validate({**usual, "served": address})
+        child = forks.start(lambda: run(settings), tmp_path / "child.log")
+        awaited(lambda: kept.is_file() and kept.read_text().count("\n") >= 3)
+        process.kill()
+        assert forks.end(child) != 0
+    assert "answers no more" in (tmp_path / "child.log").read_text()
+    assert not list(out.glob("*.parquet"))
+    lines = kept.read_text().splitlines()
+    assert 3 <= len(lines) < 8 * 4
+    assert all(json.loads(line)["completion"] is not None for line in lines)
+    asked: list[Prompt] = []
+    written = ServedWriter.answers
+
+    def answers(self: ServedWriter, prompts: Sequence[Prompt]) -> Any:
+        asked.extend(prompts)
+        return written(self, prompts)
+
+    monkeypatch.setattr(ServedWriter, "answers", answers)
+    with serving(causal, tmp_path / "second.log") as (address, _):
+        run(GenerateSettings.model_validate({**usual, "served": address}))
+    assert len(asked) == 8 * 4 - len(lines)
+    assert read_json(out / "manifest.json")["tally"]["seen"] == 8 * 4
 
 
 @pytest.mark.long

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from asked import said
-from served_stub import Body, Reply, chat, completion, refusal, reply, serving
+from served_stub import Body, Reply, chat, completion, is_trial, refusal, reply, serving
 from transformers import PreTrainedTokenizerFast
 
 from pipeline.core.errors import ConjoinError, ModelError, SettingsError
@@ -29,8 +29,8 @@ def writer(address: str, **given: Any) -> ServedWriter:
 
 
 def echo(_: str, body: Body) -> Reply:
-    """Says the user's message again."""
-    return chat(f" {body['messages'][0]['content']}!")
+    """Says the user's message again; goes on where it is tried."""
+    return chat(" dog" if is_trial(body) else f" {body['messages'][0]['content']}!")
 
 
 def test_prompts_are_chats_whose_answer_is_begun() -> None:
@@ -118,16 +118,31 @@ def test_a_server_that_begins_answers_anew_does_not_go_on() -> None:
 
 
 @pytest.mark.parametrize(
+    "answer", ["Sure! Here is the sentence:", "\nThe man saw", "here it is: The man saw a dog", "I"]
+)
+def test_an_answer_of_its_own_is_no_going_on(answer: str) -> None:
+    """Whether or not it repeats the beginning."""
+    with serving(lambda *_: chat(answer)) as stub:
+        assert writer(stub.address).begun == "asked"
+
+
+@pytest.mark.parametrize("answer", [" dog near the river.", "dog", " – hm", ""])
+def test_what_could_follow_is_going_on(answer: str) -> None:
+    """A model that does not do what it is asked may still have gone on."""
+    with serving(lambda *_: chat(answer)) as stub:
+        assert writer(stub.address).begun == "continued"
+
+
+@pytest.mark.parametrize(
     "content", ['{"choices": {"a": 1}}', "[" * 100_000, '{"choices": [{"message": 1}]}']
 )
 def test_an_answer_of_another_form_is_none(content: str) -> None:
     """Whatever it is, the next one is asked for."""
 
     def strange(page: str, body: Body) -> Reply:
-        trial = body["messages"][0]["content"] == "Write a sentence."
-        return (
-            chat("one") if trial else (200, {"Content-Type": "application/json"}, content.encode())
-        )
+        if is_trial(body):
+            return chat("one")
+        return 200, {"Content-Type": "application/json"}, content.encode()
 
     with serving(strange) as stub:
         (answer,) = dict(writer(stub.address).answers([Prompt("q")])).values()
@@ -258,13 +273,24 @@ def test_a_refusal_of_every_form_says_why_without_the_key(monkeypatch: pytest.Mo
         said(writer(stub.address, key_env="THE_KEY"), [Prompt("q")])
 
 
-def late(kind: Callable[[], Reply | None]) -> Callable[[str, Body], Reply | None]:
-    """A server that misbehaves once it was tried."""
-    tried: list[Body] = []
+def hangs_up() -> Reply:
+    """No answer comes, and no other one either."""
+    raise ConnectionAbortedError
+
+
+def at_one_prompt(kind: Callable[[], Reply | None]) -> Callable[[str, Body], Reply | None]:
+    """A server that misbehaves but where it is tried."""
+    return lambda _, body: chat("ok") if is_trial(body) else kind()
+
+
+def soon(kind: Callable[[], Reply | None]) -> Callable[[str, Body], Reply | None]:
+    """A server that misbehaves from the fourth request on."""
+    seen: list[Body] = []
 
     def answer(page: str, body: Body) -> Reply | None:
-        tried.append(body)
-        return chat("ok") if len(tried) == 1 else kind()
+        del page
+        seen.append(body)
+        return chat("ok") if len(seen) < 4 else kind()
 
     return answer
 
@@ -285,12 +311,65 @@ BROKEN: dict[str, Callable[[], Reply | None]] = {
 
 @pytest.mark.parametrize("kind", BROKEN)
 def test_nothing_comes_after_four_tries(kind: str) -> None:
-    """What may pass is tried again; then there is None, and why."""
-    with serving(late(BROKEN[kind])) as stub:
+    """What may pass is tried again; then there is None, and why, if a short request is answered."""
+    with serving(at_one_prompt(BROKEN[kind])) as stub:
         found = dict(writer(stub.address).answers([Prompt("q")]))
     assert found[0].text is None
     assert found[0].reason
-    assert len(stub.requests) == 1 + 4
+    assert len(stub.requests) == 1 + 4 + 1
+
+
+@pytest.mark.parametrize("kind", [*BROKEN, "dead"])
+def test_a_server_that_answers_no_more_ends_the_run(kind: str) -> None:
+    """Else what is still to come would pass for refused; what came before is handed on."""
+    seen: list[WrittenAnswer] = []
+    with serving(soon(BROKEN.get(kind, hangs_up))) as stub:
+        asked = writer(stub.address, at_once=1)
+        with pytest.raises(ModelError, match=r"answers no more: .*same command") as raised:
+            seen.extend(answer for _, answer in asked.answers([Prompt("q")] * 6))
+    assert [each.text for each in seen] == ["ok", "ok"]
+    assert "\n" not in str(raised.value)
+
+
+def test_scores_of_a_server_that_answers_no_more() -> None:
+    """As of answers; of one text that it cannot score there is none."""
+
+    def one_bad(_: str, body: Body) -> Reply:
+        if body["prompt"] == "bad":
+            return refusal(503)
+        return completion("x", [None, -1.0, -1.0, -9.0], 3)
+
+    with serving(one_bad) as stub:
+        found = dict(writer(stub.address).scores(["bad", "good"]))
+    assert found == {0: None, 1: TextScore(-2.0, 2)}
+    replies = [completion("x", [None, -1.0, -1.0, -9.0], 3)] * 2
+    with (
+        serving(lambda *_: replies.pop() if replies else refusal(503)) as stub,
+        pytest.raises(ModelError, match="answers no more: status 503"),
+    ):
+        list(writer(stub.address, at_once=1).scores(["one", "two"]))
+
+
+def test_a_server_says_how_long_to_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Longer than conjoin would, up to a minute; a date is not read."""
+    asks = ["7", "3600", "-1", "Wed, 21 Oct 2026 07:28:00 GMT"]
+    waited: list[float] = []
+
+    class Clock(threading.Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            waited.append(timeout or 0.0)
+            return False
+
+    def busy(_: str, body: Body) -> Reply:
+        if is_trial(body) or not asks:
+            return chat("ok")
+        return reply({"error": {}}, 429, **{"Retry-After": asks.pop(0)})
+
+    with serving(busy) as stub:
+        asked = writer(stub.address, waits=(1.0, 2.0, 3.0, 4.0))
+        monkeypatch.setattr(asked, "_stopped", Clock())
+        assert said(asked, [Prompt("q")]) == ["ok"]
+    assert waited == [7.0, 60.0, 3.0, 4.0]
 
 
 def test_what_passes_is_waited_for() -> None:
@@ -302,9 +381,14 @@ def test_what_passes_is_waited_for() -> None:
 
 def test_a_server_that_never_answers() -> None:
     """Of a prompt nothing comes; of the first trial there is a line."""
-    with serving(late(lambda: None)) as stub:
+    with serving(at_one_prompt(lambda: None)) as stub:
         asked = writer(stub.address, timeout=0.2)
         assert said(asked, [Prompt("q")]) == [None]
+    with (
+        serving(soon(lambda: None)) as stub,
+        pytest.raises(ModelError, match="answers no more: no answer in time"),
+    ):
+        said(writer(stub.address, timeout=0.2), [Prompt("q")] * 4)
     with serving(lambda *_: None) as stub, pytest.raises(ModelError, match="no answer in time"):
         said(writer(stub.address, timeout=0.2), [Prompt("q")])
 

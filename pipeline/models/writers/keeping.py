@@ -68,7 +68,7 @@ class KeepingWriter:
         self._writer, self._kept, self._share = writer, kept, share
 
     def complete(self, prompts: Sequence[Prompt]) -> list[WrittenAnswer]:
-        """See ``Writer``; what did not come the last time is asked for again.
+        """See ``Writer``; what did not come in a run that ended is asked for again.
 
         Raises:
             ModelError: of the writer; or most completions are empty.

@@ -37,8 +37,9 @@ _SENT = frozenset(
 )
 """Headers that may leave, beside the key's."""
 
-_TRIAL = Prompt("Write a sentence.", "The man saw a", tokens=16)
 _TRIAL_TEXT = "The man saw a dog near the"
+_TRIAL = Prompt(f"Repeat this sentence: {_TRIAL_TEXT} river.", "The man saw a", tokens=16)
+"""Who goes on with it says what comes next, in small letters; who begins anew does so with a capital."""
 
 _ROUNDING = 0.1
 """Of a log-probability: what two passes of a server may differ by."""
@@ -131,7 +132,7 @@ class ServedWriter:
         """See ``Answering``.
 
         Raises:
-            ModelError: the server does not answer at all, refuses key or model, or is no such server.
+            ModelError: the server does not answer, or no more; refuses key or model; or is no such server.
         """
         if prompts:
             begun = self.begun  # before there are several requests at once
@@ -161,7 +162,7 @@ class ServedWriter:
                 # Some fail where a model has no template.
                 refused, waits = refused or str(error), ()
             else:
-                if way != "continued" or not _begins_again(text, _TRIAL):
+                if way != "continued" or not _begins_anew(text):
                     return way
                 refused = refused or "it begins answers anew"
         raise self._error(f"refuses every form of a prompt: {refused}", "check --model and its log")
@@ -223,7 +224,10 @@ class ServedWriter:
         way: Begun = "chat" if begun in ("continued", "asked") and not prompt.begins else begun
         try:
             text, cut = self._tried(partial(self._request, prompt, way), self._waits)
-        except (_RefusedError, _MissingError) as error:
+        except _RefusedError as error:
+            return WrittenAnswer(None, way, str(error))
+        except _MissingError as error:
+            self._require_there(partial(self._request, _TRIAL, begun))
             return WrittenAnswer(None, way, str(error))
         if _begins_again(text, prompt):  # what was only asked to go on has gone on, then
             text = text.lstrip().removeprefix(prompt.begins)
@@ -233,8 +237,29 @@ class ServedWriter:
     def _logprobs(self, text: str) -> list[float] | None:
         try:
             return self._tried(partial(self._request_logprobs, text), self._waits)
-        except (_RefusedError, _MissingError):
+        except _RefusedError:
             return None
+        except _MissingError:
+            self._require_there(partial(self._request_logprobs, _TRIAL_TEXT))
+            return None
+
+    def _require_there(self, trial: Callable[[], object]) -> None:
+        """Tell a request that the server cannot answer from a server that answers nothing more.
+
+        Of the latter all that is still to come would be counted as refused, in a run that seems to succeed.
+
+        Raises:
+            ModelError: nothing comes of a short request either; or as ``_tried``.
+        """
+        try:
+            self._tried(trial, self._waits)
+        except _RefusedError:  # so it is there
+            return
+        except _MissingError as error:
+            raise self._error(
+                f"answers no more: {error}",
+                "wait for it or start it again, and run the same command again: what was answered is kept",
+            ) from None
 
     def _request(self, prompt: Prompt, way: Begun) -> tuple[str, bool]:
         """What came, and whether it was cut."""
@@ -361,6 +386,11 @@ def _taken_from(waiting: SimpleQueue[_Item]) -> Iterator[_Item]:
             yield waiting.get_nowait()
         except Empty:
             return
+
+
+def _begins_anew(text: str) -> bool:
+    """Whether a server that was to go on with the trial's beginning wrote an answer of its own."""
+    return text.strip()[:1].isupper() or _TRIAL.begins in text
 
 
 def _begins_again(text: str, prompt: Prompt) -> bool:
