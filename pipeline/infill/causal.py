@@ -54,8 +54,9 @@ class CausalInfiller(LockstepInfiller[PromptedTwins]):
         head = model.get_output_embeddings()  # type: ignore[no-untyped-call]
         self.vocabulary = len(head.weight)
         # Of what a sliding window has left behind the twins have nothing in common that is read once.
-        if isinstance(window := getattr(model.config, "sliding_window", None), int):
-            self.limit = min(self.limit, window)
+        for name in ("sliding_window", "window_size", "attention_chunk_size"):
+            if isinstance(window := getattr(model.config, name, None), int):
+                self.limit = min(self.limit, window)
         # Beyond it, where ``CausalLockstep`` has the end.
         self.stops = (self.vocabulary,)
         self.endings = ending_tokens(model, tokenizer)
@@ -116,7 +117,7 @@ class CausalLockstep(RowLockstep):
     """Any causal LM of the library, driven through its own forward pass and cache.
 
     The last token of its vocabulary, V − 1, is the end, and those that end an answer or a line are no
-    tokens of a fill.
+    tokens of a fill. Nor is what every twin goes on with: it has the end's very score.
 
     Args:
         model: the language model.
@@ -136,9 +137,11 @@ class CausalLockstep(RowLockstep):
         own = [ids[len(self._shared) :] for ids, _ in every]
         # What padding is filled with nobody sees.
         self._ids, self._mask = token_batch(own, 0, model.device, left=True)
-        self._endings = torch.tensor(endings, device=model.device)
-        self._ends, _ = token_batch(
-            [[*endings, *(end or endings[:1])] for _, end in every], 0, model.device
+        none = tuple(endings[:1])
+        every_twin = [each.ends[0] if len(set(each.ends)) == 1 else none for each in sources]
+        self._ends, self._no_fill = (
+            token_batch([[*endings, *(end or none)] for end in ends], 0, model.device)[0]
+            for ends in ([end for _, end in every], every_twin * self.parts)
         )
         self._cache: Any = None
         self._width = 1
@@ -167,7 +170,8 @@ class CausalLockstep(RowLockstep):
 
     def _select(self, rows: Tensor) -> None:
         self._cache.batch_select_indices(rows)
-        self._mask, self._ends = self._mask[rows], self._ends[rows]
+        self._mask = self._mask[rows]
+        self._ends, self._no_fill = self._ends[rows], self._no_fill[rows]
 
     def _forward(self, ids: Tensor, positions: Tensor) -> Tensor:
         with last_alone(self._model):
@@ -178,7 +182,7 @@ class CausalLockstep(RowLockstep):
         self._cache = output.past_key_values
         logits: Tensor = output.logits[:, -1]
         end = logits.gather(1, self._ends).amax(-1, keepdim=True)
-        scores = torch.cat([logits.index_fill(1, self._endings, -torch.inf), end], -1)
+        scores = torch.cat([logits.scatter(1, self._no_fill, -torch.inf), end], -1)
         return scores.view(self.parts, -1, self._width, self.vocabulary)
 
 

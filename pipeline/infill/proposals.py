@@ -27,6 +27,7 @@ from pipeline.infill.rankings.protocol import ReferenceOptions
 from pipeline.models.sampling import uniform
 from pipeline.models.writers.protocol import Prompt, TextScore, Writer, WrittenAnswer
 from pipeline.text.natural import split_words
+from pipeline.text.segmentation import first_sentence
 
 BEYOND = "not among the best proposals"
 LONGER = "longer than three times the reference"
@@ -121,10 +122,12 @@ def cut_out(answer: WrittenAnswer, around: Around) -> str:
         line[:1] == line[-1:] == '"' and line.count('"') == 2
     ):  # as the question quotes the reference
         line = line[1:-1].strip()
-    if found := _following(around.after, line):
+    # A full stop alone may be an abbreviation's.
+    alone = around.after.strip() == "."
+    if not alone and (found := _following(around.after, line)):
         return line[: found.start()].strip()
     # Where the answer ended without what follows, a full stop is its own.
-    return line.removesuffix(".").strip()
+    return first_sentence(line).removesuffix(".").strip()
 
 
 def _following(after: str, line: str) -> re.Match[str] | None:

@@ -2,9 +2,10 @@
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from pathlib import Path
 
-from nltk.tokenize.punkt import PunktSentenceTokenizer, PunktTrainer
+from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer, PunktTrainer
 
 from pipeline.core.errors import InputError, ModelError
 from pipeline.core.files import files_within, require_regular, utf8_name
@@ -85,6 +86,21 @@ def learn_punkt(texts: Iterable[str]) -> Segmenter:
     parameters.abbrev_types |= _ABBREVIATIONS
     tokenizer = PunktSentenceTokenizer(parameters)
     return lambda paragraph: [str(sentence) for sentence in tokenizer.tokenize(paragraph)]
+
+
+def first_sentence(line: str) -> str:
+    """The first sentence of a line, by a punkt that knows common abbreviations and has learnt nothing."""
+    try:
+        return str(next(iter(_untrained().tokenize(line)), ""))
+    except TimeoutError:  # as in ``guarded``
+        return line
+
+
+@cache
+def _untrained() -> PunktSentenceTokenizer:
+    parameters = PunktParameters()
+    parameters.abbrev_types |= _ABBREVIATIONS
+    return PunktSentenceTokenizer(parameters)
 
 
 def load_stanza() -> Segmenter:

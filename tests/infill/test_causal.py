@@ -6,7 +6,14 @@ from typing import Any
 
 import pytest
 import torch
-from transformers import AutoModelForCausalLM, AutoTokenizer, GPT2Config, GPT2LMHeadModel
+from transformers import (
+    AutoModelForCausalLM,
+    AutoTokenizer,
+    GPT2Config,
+    GPT2LMHeadModel,
+    MptConfig,
+    MptForCausalLM,
+)
 
 from pipeline.core.errors import ModelError, SettingsError
 from pipeline.core.types import Attested, Donor, PlacedConjunct, Reference, Span, Structure
@@ -23,6 +30,7 @@ SENTENCES = [
     ("the old man saw a small dog near the harbor .", 4, 7),
     ("a girl sold the lamp yesterday", 0, 2),
     ("a dog saw the girl", 3, 5),
+    ("the old man and the girl", 0, 3),
     ("unfathomable harbors saw small lamps quickly ( today ) .", 3, 5),
 ]
 REFERENCES = [
@@ -81,17 +89,19 @@ def prompts_of(tokenizer: Any, reference: Reference, form: str) -> list[list[int
 
 @torch.inference_mode()
 def plain_loop(
-    where: Path, reference: Reference, combine: str, form: str = "plain", *, cached: bool = False
+    where: Path,
+    reference: Reference,
+    combine: str,
+    form: str = "plain",
+    *,
+    cached: bool = False,
+    sync: bool = True,
 ) -> tuple[list[int], bool]:
-    """Tokens of the fill, and whether it was cut: two passes a step."""
+    """Tokens of the fill, and whether it was cut: a pass a step for each twin."""
     model, tokenizer = loaded(where)
-    prompts = prompts_of(tokenizer, reference, form)
+    prompts = prompts_of(tokenizer, reference, form)[: 2 if sync else 1]
     after = [tokenizer(twin.after)["input_ids"][:1] for twin in around_blank(reference, "and")]
-    lines = [
-        i
-        for i in range(len(tokenizer))
-        if "\n" in tokenizer.decode([i]) and not tokenizer.decode([i]).strip()
-    ]
+    lines = [i for i in range(len(tokenizer)) if "\n" in tokenizer.decode([i])]
     own = reference.words[reference.span.start : reference.span.end]
     blank = "" if reference.span.start == 0 else " "
     count = len(tokenizer(blank + " ".join(own))["input_ids"])
@@ -107,14 +117,14 @@ def plain_loop(
             else:
                 out = model(torch.tensor([[*prompt, *written]]), use_cache=False)
             both.append(out.logits[0, -1])
-        one, two = both
-        joined = torch.minimum(one, two) if combine == "min" else (one + two) / 2
+        joined = torch.stack(both).amin(0) if combine == "min" else sum(both) / len(both)
         ends = [
             max(float(logits[i]) for i in [tokenizer.eos_token_id, *lines, *first])
-            for logits, first in zip(both, after, strict=True)
+            for logits, first in zip(both, after, strict=False)
         ]
-        end = min(ends) if combine == "min" else sum(ends) / 2
-        joined[[tokenizer.eos_token_id, *lines]] = -torch.inf
+        end = min(ends) if combine == "min" else sum(ends) / len(ends)
+        same = after[0] if not sync or after[0] == after[1] else []
+        joined[[tokenizer.eos_token_id, *lines, *same]] = -torch.inf
         token = int(joined.argmax())
         if len(written) * 3 >= count and end >= float(joined[token]):
             return written, False
@@ -133,18 +143,81 @@ def infiller(where: Path, request: InfillRequest) -> Any:
 
 @pytest.mark.parametrize("combine", ["min", "mean"])
 @pytest.mark.parametrize("cached", [True, False])
-def test_lockstep_equals_a_plain_loop(causal: Path, combine: Any, cached: bool) -> None:
+@pytest.mark.parametrize("sync", [True, False])
+def test_lockstep_equals_a_plain_loop(causal: Path, combine: Any, cached: bool, sync: bool) -> None:
     """Token for token, in any batch, with and without a cache in the loop."""
-    model = infiller(causal, InfillRequest(synchronizer=Synchronizer(combine)))
+    model = infiller(causal, InfillRequest(synchronizer=Synchronizer(combine), sync=sync))
     _, tokenizer = loaded(causal)
     together = [fills[0] for fills in fill(model, REFERENCES)]
     alone = [fill(model, [one])[0][0] for one in REFERENCES]
     assert [each.text for each in together] == [each.text for each in alone]
     assert scores_of(together) == pytest.approx(scores_of(alone), abs=1e-4)
     for reference, found in zip(REFERENCES, together, strict=True):
-        tokens, cut = plain_loop(causal, reference, combine, cached=cached)
+        tokens, cut = plain_loop(causal, reference, combine, cached=cached, sync=sync)
         assert found.text == tokenizer.decode(tokens).strip()
         assert found.cut == cut
+
+
+@torch.inference_mode()
+def fond_of_ends(causal: Path, reference: Reference, ends: str, folder: Path) -> Path:
+    """A copy that wants to end the fill of a reference after two tokens, as a random model hardly does.
+
+    Args:
+        causal: the model.
+        reference: its own.
+        ends: of ``twins``, what each goes on with is likely there; of ``answers``, the end of a text.
+        folder: where the copy is to be.
+    """
+    model, tokenizer = loaded(causal)
+    written, _ = plain_loop(causal, reference, "min")
+    states = torch.stack(
+        [
+            model(torch.tensor([[*prompt, *written[:step]]]), output_hidden_states=True)
+            .hidden_states[-1][0, -1]
+            for prompt in prompts_of(tokenizer, reference, "plain")
+            for step in range(3)
+        ]
+    )  # fmt: skip
+    tokens = [tokenizer.eos_token_id] * 2
+    if ends == "twins":
+        tokens = [tokenizer(each.after)["input_ids"][0] for each in around_blank(reference, "and")]
+    head = model.get_output_embeddings().weight.detach().clone()
+    for token in tokens:
+        # Scores after no token, one, and two, for each twin: where another stands it has none.
+        wanted = [
+            score for own in tokens for score in (-50.0, -50.0, 50.0 if own == token else 0.0)
+        ]
+        head[token] = torch.linalg.lstsq(states, torch.tensor(wanted)[:, None]).solution[:, 0]
+    model.config.tie_word_embeddings = False
+    model.lm_head.weight = torch.nn.Parameter(head)
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+@pytest.mark.parametrize("combine", ["min", "mean"])
+@pytest.mark.parametrize("sync", [True, False])
+@pytest.mark.parametrize("ends", ["twins", "answers"])
+@pytest.mark.parametrize("which", [0, 3])
+def test_a_fill_ends_where_its_twins_do(
+    *, causal: Path, combine: Any, sync: bool, ends: str, which: int, tmp_path: Path
+) -> None:
+    """As in the plain loop; what ends an answer, or goes on with every twin, is no token of a fill."""
+    reference = REFERENCES[which]
+    where = fond_of_ends(causal, reference, ends, tmp_path / "fond")
+    model = infiller(where, InfillRequest(synchronizer=Synchronizer(combine), sync=sync))
+    ((found,),) = fill(model, [reference])
+    tokens, cut = plain_loop(where, reference, combine, sync=sync)
+    assert (found.text, found.cut) == (model.tokenizer.decode(tokens).strip(), cut)
+    assert not found.cut
+    every = infiller(
+        where,
+        InfillRequest(
+            sync=sync, decoding=Decoding("sample", 8), synchronizer=Synchronizer(combine)
+        ),
+    )
+    (drawn,) = fill(every, [reference])
+    assert not any(model.tokenizer.eos_token in each.text for each in drawn)
 
 
 @pytest.fixture
@@ -304,11 +377,40 @@ def test_an_end_that_is_no_token_is_refused(tiny_causal: Path, named: Any) -> No
         ending_tokens(model, tokenizer)
 
 
-def test_a_text_that_is_longer_than_a_sliding_window_is_refused(tiny_causal: Path) -> None:
+def test_a_full_stop_with_the_end_of_a_line_ends_an_answer(tiny_causal: Path) -> None:
+    """Llama 3 and Qwen have one token for both; the letter that byte-level BPE writes so ends nothing."""
+    model, tokenizer = loaded(tiny_causal)
+    before = ending_tokens(model, tokenizer)
+    tokenizer.add_tokens([".\n"])
+    assert ending_tokens(model, tokenizer) == (*before, tokenizer.convert_tokens_to_ids(".\n"))
+    tokenizer.add_tokens(["\u010a"])
+    assert tokenizer.convert_tokens_to_ids("\u010a") not in ending_tokens(model, tokenizer)[-1:]
+
+
+def test_a_model_that_counts_places_instead_of_positions_is_refused(
+    tiny_causal: Path, tmp_path: Path
+) -> None:
+    """What it writes would depend on the longest prompt of a batch."""
+    tokenizer = AutoTokenizer.from_pretrained(tiny_causal)
+    torch.manual_seed(3)
+    config = MptConfig(d_model=32, n_layers=2, n_heads=4, vocab_size=len(tokenizer))
+    model = MptForCausalLM(config)
+    for weights in model.parameters():
+        torch.nn.init.normal_(weights, std=0.3)
+    model.save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    with pytest.raises(ModelError, match="goes on from a cache otherwise than alone"):
+        infiller(tmp_path, InfillRequest())
+
+
+@pytest.mark.parametrize("name", ["sliding_window", "window_size", "attention_chunk_size"])
+def test_a_text_that_is_longer_than_a_sliding_window_is_refused(
+    tiny_causal: Path, name: str
+) -> None:
     """The model would forget what both twins begin with."""
     model, tokenizer = loaded(tiny_causal)
     for window, reason in ((16, TOO_LONG), (1024, None)):
-        model.config.sliding_window = window
+        setattr(model.config, name, window)
         found = fill(CausalInfiller(model, tokenizer, InfillRequest()), REFERENCES[:1], 4096)
         assert (found[0][0].reason == TOO_LONG) == (reason == TOO_LONG)
 

@@ -69,6 +69,11 @@ def test_in_the_second_twin_it_ends_before_the_coordinator() -> None:
     ("after", "text", "fill"),
     [
         (".", " a cat.", "a cat"),
+        (".", " a cat. The dog ran.", "a cat"),
+        (".", " Dr. Smith.", "Dr. Smith"),
+        (".", " Dr. Smith. He ran.", "Dr. Smith"),
+        (".", " cells (e.g. T cells)", "cells (e.g. T cells)"),
+        (" at sea.", " Mr. Smith. He ran.", "Mr. Smith"),
         (", he said.", " a cat, he said.", "a cat"),
         (" ) .", " a cat ) .", "a cat"),
         ("", " a cat", "a cat"),
