@@ -77,12 +77,12 @@ def test_types_are_known_of_every_name() -> None:
     assert sorted(named) == sorted({*conjoin.__all__} - {"__version__"})
 
 
-@pytest.mark.parametrize("family", ["bert", "t5"])
+@pytest.mark.parametrize("family", ["bert", "t5", "causal"])
 def test_fill_does_what_the_command_does(
-    family: str, tiny_bert: Path, tiny_t5: Path, capsys: pytest.CaptureFixture[str]
+    family: str, request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The same fills and scores, with the family read off the model, of text and of words."""
-    model = tiny_bert if family == "bert" else tiny_t5
+    model: Path = request.getfixturevalue(f"tiny_{family}")
     found = fill(SENTENCE, "a dog", model, decoding="n-best", n=3)
     assert found == fill(WORDS, (4, 6), str(model), decoding="n-best", n=3)
     run(

@@ -9,6 +9,7 @@ Some commands also have options by name: an entry of a table of params.yaml (``s
 ``generations`` for ``generate``), which goes over the section and under the flags.
 """
 
+import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence, Set
 from pathlib import Path
@@ -92,10 +93,18 @@ _LONGEST = 100  # characters of a value in a message
 
 
 def _cut(value: Any) -> Any:
-    """A value as it is published: the last two parts of an absolute path, anything else as it is."""
+    """A value as it is published: of an absolute path the last two parts, of an address no inner ones.
+
+    Anything else is published as it is.
+    """
     if isinstance(value, (str, Path)) and Path(value).is_absolute():
         return type(value)(shown_place(Path(value)))
+    if isinstance(value, str) and (address := _ADDRESS.fullmatch(value)):
+        return f"{address[1]}/…/{address[2]}"  # what stands between may be as secret as a key
     return value
+
+
+_ADDRESS = re.compile(r"(https?://[^/]+)/.+/([^/]*)")
 
 
 _GREATEST = 2**31 - 1  # of whole numbers: what every library takes for a seed, size or count

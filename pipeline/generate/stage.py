@@ -4,6 +4,7 @@ from pathlib import Path
 
 from pipeline.core.console import warn
 from pipeline.core.corpus_folder import coordinators_of
+from pipeline.core.errors import ModelError
 from pipeline.core.tally import Tally
 from pipeline.generate.settings import TREEBANK, GenerateSettings
 from pipeline.generate.sources import source_of
@@ -17,17 +18,25 @@ ALGORITHM = 4  # 4: conjuncts whose brackets or quotes do not balance are reject
 _MANY_TOO_LONG = 0.05  # of what was tried: fewer are not worth another model
 
 
-def warn_of_length(tally: Tally) -> None:
-    """Say what to do where many references do not fit into the model."""
-    if (count := tally.refused[TOO_LONG]) >= _MANY_TOO_LONG * tally.seen > 0:
-        warn(
-            f"{count / tally.seen:.0%} of what was tried is {TOO_LONG}: another --model may read more "
-            "tokens, or one of `conjoin pretrain` with a greater --max-length"
-        )
+def require_room(tally: Tally) -> None:
+    """Say what to do where many references do not fit into the model.
+
+    Raises:
+        ModelError: none does.
+    """
+    count = tally.refused[TOO_LONG]
+    remedy = (
+        "another --model may read more tokens (of a causal LM the prompt counts, too), or, for bert and "
+        "t5, one of `conjoin pretrain` with a greater --max-length"
+    )
+    if count == tally.seen > 0:
+        raise ModelError(f"all of what was tried is {TOO_LONG}", remedy=remedy)
+    if count >= _MANY_TOO_LONG * tally.seen > 0:
+        warn(f"{count / tally.seen:.0%} of what was tried is {TOO_LONG}: {remedy}")
 
 
 def _check(folder: Path, tally: Tally) -> None:
-    warn_of_length(tally)
+    require_room(tally)
     require_varied(folder)
 
 
@@ -47,7 +56,7 @@ def run(settings: GenerateSettings) -> None:
     Raises:
         ConjoinError: as ``source_of``.
         InputError: another run writes to the output folder.
-        ModelError: as ``require_varied``, when all is written.
+        ModelError: as ``require_room`` and ``require_varied``, when all is written.
     """
     settings = with_coordinator(settings)
     out = settings.out or default_out(settings)

@@ -170,15 +170,20 @@ def test_a_runs_time_is_made_of_its_parts() -> None:
     assert speed.seconds(quantile, 20) == pytest.approx(40 + 60 * (1 + 0.2) + 2)
 
 
-def test_probes_run_the_real_thing(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_probes_run_the_real_thing(
+    corpus: Path, tiny_causal: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """On a tiny corpus: speeds above 0, the predictor's bytes, all pairs counted, nothing written."""
     monkeypatch.setattr(estimates, "_ENOUGH", 0.0)
     before = sorted(corpus.rglob("*"))
-    tried, pairs = probe_generation(GenerateSettings(corpus=corpus, lm="t5", references=2))
-    assert pairs == 60
-    assert 0 < tried.items <= pairs
-    assert tried.seconds > 0
-    assert tried.size > 0
+    for lm, model in (("t5", None), ("causal", str(tiny_causal))):
+        tried, pairs = probe_generation(
+            GenerateSettings(corpus=corpus, lm=lm, model=model, references=2)
+        )
+        assert pairs == 60
+        assert 0 < tried.items <= pairs
+        assert tried.seconds > 0
+        assert tried.size > 0
     assert sorted(corpus.rglob("*")) == before
     gold = (Coordination(1, "and", "NP", (Span(0, 1), Span(2, 3))),)
     sentences = [

@@ -289,6 +289,20 @@ def test_a_published_command_shows_what_is_not_usual() -> None:
     assert sorted(made.shown_command(hidden).split()) == sorted(shown.split())
 
 
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [
+        ("http://127.0.0.1:8000/v1", "http://127.0.0.1:8000/v1"),
+        ("https://gate.example/secret/team/v1", "https://gate.example/…/v1"),
+    ],
+)
+def test_a_published_command_has_no_inner_part_of_an_address(address: str, shown: str) -> None:
+    """Some gates take a key there."""
+    own = GenerateSettings.model_validate({"corpus": "data/x", "lm": "causal", "served": address})
+    assert shown in own.shown_command()
+    assert "secret" not in own.shown_command()
+
+
 def test_command_line_round_trips(corpus: Path) -> None:
     """The arguments handed to a launcher's processes make the same settings again."""
     wanted = settings(corpus, sync=False, processes=3, given=Path("x y"), limit=5)

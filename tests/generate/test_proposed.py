@@ -253,6 +253,22 @@ def test_rows_say_where_answers_were_only_asked_to_go_on(corpus: Path) -> None:
     assert {line["begun"] for line in lines if "begun" in line} == {"asked"}
 
 
+def test_rows_of_other_prompts_are_made_again(
+    corpus: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The digest of their templates is part of what a unit was made of."""
+    with serving(model) as stub:
+        served = settings(corpus, served=stub.address)
+        run(served)
+        before = {
+            path: path.stat().st_mtime_ns for path in default_out(served).glob("*-of-*.parquet")
+        }
+        monkeypatch.setattr("pipeline.generate.proposed.prompts_digest", lambda: "other")
+        run(served)
+    assert before
+    assert all(path.stat().st_mtime_ns != time for path, time in before.items())
+
+
 @pytest.mark.parametrize("text", ["", " \n a cat", None])
 def test_empty_answers_end_the_run(text: str | None, corpus: Path, tmp_path: Path) -> None:
     """Where most are; what was answered stays."""

@@ -17,7 +17,7 @@ from pipeline.core.types import (
 )
 from pipeline.infill import InfillRequest, fill, load_infiller, load_ranker, request_of
 from pipeline.infill.attested_fills import NO_DONOR, fill_attested, parsed_pool
-from pipeline.infill.base import UNUSABLE_SOURCE, Fill
+from pipeline.infill.base import TOO_LONG, UNUSABLE_SOURCE, Fill
 from pipeline.infill.candidates import rows_of
 from pipeline.infill.families.known import check_language_model
 from pipeline.models.loading import locate_lm
@@ -114,7 +114,10 @@ def check_source(lm: str, fills: Sequence[Fill]) -> None:
         InputError: it is longer than the model allows, or holds its mask or sentinel strings.
     """
     if fills[0].reason in UNUSABLE_SOURCE:
-        raise InputError(f"{lm}: {fills[0].reason}", remedy="shorten or change the sentence")
+        remedy = "shorten or change the sentence"
+        if fills[0].reason == TOO_LONG:  # which may be a causal LM's prompt alone
+            remedy = "shorten the sentence, or name a --model that reads more tokens"
+        raise InputError(f"{lm}: {fills[0].reason}", remedy=remedy)
 
 
 def find_span(words: tuple[str, ...], text: str) -> Span:
