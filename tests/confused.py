@@ -25,18 +25,24 @@ def pair(number: int, split: str, kind: str = "implicit") -> Pair:
                 second, senses, kind, "but" if kind == "explicit" else None, False, "CC-BY-4.0")  # fmt: skip
 
 
-def build(folder: Path, bert: Path, *, shared: Sequence[tuple[int, int]] = ()) -> Path:
+def build(
+    folder: Path, bert: Path, *, shared: Sequence[tuple[int, int]] = (), implied: str = "{}"
+) -> Path:
     """24 pairs in L, 60 to validate, 12 of dev, 90 explicit ones; and a run whose model was never trained.
 
     Args:
         folder: where it goes.
         bert: its encoder.
         shared: explicit pairs that have the arguments of others, by their numbers.
+        implied: how Arg2 then stands in those others, as with the connective in it.
     """
     pairs = [pair(n, "dev" if 24 <= n < 36 else "train") for n in range(96)]
     pairs += [pair(n, "train", "explicit") for n in range(96, 186)]
     for one, other in shared:
-        pairs[one] = replace(pairs[one], arg1=pairs[other].arg1, arg2=pairs[other].arg2)
+        arg1, arg2 = pairs[other].arg1, pairs[other].arg2
+        said = implied.format(arg2)
+        pairs[one] = replace(pairs[one], arg1=arg1, arg2=arg2)
+        pairs[other] = replace(pairs[other], arg2=said, words2=tuple(said.split()))
     write_pairs(folder, pairs)
     ids = [each.pair_id for each in pairs]
     draw = {"labelled": ids[:24], "validation": ids[36:96]}

@@ -243,8 +243,8 @@ def documents_within(
         allowance: what the archive may unpack to.
 
     Raises:
-        InputError: a file that is no archive, several archives, a file that is too large, or a name that
-            is no text.
+        InputError: no such place, a file that is no archive, several archives, a file that is too large, or
+            a name that is no text.
     """
 
     def of_archive(path: Path) -> dict[str, tuple[str, bytes]]:
@@ -256,6 +256,8 @@ def documents_within(
         }
 
     require_regular(source)
+    if not source.exists():
+        raise InputError("no such file or folder", path=source, remedy="see `conjoin corpora`")
     if source.is_file():
         if not is_archive(source):
             raise InputError(

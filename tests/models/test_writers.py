@@ -15,8 +15,8 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from pipeline.core.errors import InputError, ModelError
 from pipeline.models.writers.keeping import EmptyShare, KeepingScorer, KeepingWriter
 from pipeline.models.writers.kept import KeptAnswers
-from pipeline.models.writers.local import TOO_LONG, LocalWriter
-from pipeline.models.writers.protocol import Prompt, Sampling, TextScore, WrittenAnswer
+from pipeline.models.writers.local import LocalWriter
+from pipeline.models.writers.protocol import TOO_LONG, Prompt, Sampling, TextScore, WrittenAnswer
 from pipeline.models.writers.rendering import rendered
 from pipeline.models.writers.replay import ReplayWriter
 

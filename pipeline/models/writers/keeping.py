@@ -6,6 +6,7 @@ from contextlib import closing
 from pipeline.core.errors import ModelError
 from pipeline.models.writers.kept import KeptAnswers
 from pipeline.models.writers.protocol import (
+    TOO_LONG,
     Answering,
     Prompt,
     Scoring,
@@ -48,10 +49,12 @@ class EmptyShare:
         """
         if self._all >= _FEWEST and self._empty > _MOST_EMPTY * self._all:
             last = f" (the last: {self._reason})" if self._reason else ""
+            remedy = "look at --model, and at the server's log where there is one"
+            if self._reason == TOO_LONG:
+                remedy = "ask for fewer --tokens, or name a --model that reads more"
             raise ModelError(
                 f"{self._empty:,} of {self._all:,} completions came back empty{last}",
-                remedy="look at the server's log and at --model, and run the same command again: what "
-                "was answered is kept",
+                remedy=f"{remedy}; what was answered is kept",
             )
 
 

@@ -15,6 +15,7 @@ from pipeline.models.loading import length_limit
 from pipeline.models.sampling import draw, uniform
 from pipeline.models.tokenizers import token_batch
 from pipeline.models.writers.protocol import (
+    TOO_LONG,
     Answering,
     Begun,
     Prompt,
@@ -22,8 +23,6 @@ from pipeline.models.writers.protocol import (
     WrittenAnswer,
 )
 from pipeline.models.writers.rendering import chats, rendered
-
-TOO_LONG = "prompt and completion are longer than the model allows"
 
 
 class LocalWriter(Answering):

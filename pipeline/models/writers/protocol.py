@@ -20,6 +20,10 @@ it repeats it and goes on, the answer is ``continued``).
 """
 
 
+TOO_LONG = "prompt and completion are longer than the model allows"
+"""Why a model here did not answer."""
+
+
 @dataclass(frozen=True, slots=True)
 class Prompt:
     """What is asked of a language model, and how its answer begins.

@@ -56,5 +56,5 @@ class ReplayWriter:
 def _unknown(what: str) -> InputError:
     return InputError(
         f"a {what} is needed that is not among those kept",
-        remedy="give the settings of the run that kept them: model, sampling, seed, sentences; or --served",
+        remedy="give all the settings that the run had which kept them, or ask a model instead of --replay",
     )

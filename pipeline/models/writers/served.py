@@ -165,7 +165,9 @@ class ServedWriter:
                 if way != "continued" or not _begins_anew(text):
                     return way
                 refused = refused or "it begins answers anew"
-        raise self._error(f"refuses every form of a prompt: {refused}", "check --model and its log")
+        raise self._error(
+            f"answers no form of a prompt: {refused}", "check --model and its log, or wait for it"
+        )
 
     def require_logprobs(self) -> None:
         """Refuse a server that does not really say how probable the tokens of a prompt are.

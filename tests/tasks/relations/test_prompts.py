@@ -87,6 +87,11 @@ def test_new_arguments_are_lines_that_begin_with_a_dash(answer: str, items: list
 def test_who_was_only_asked_to_go_on_may_say_something_first() -> None:
     """Only what has its own dash is an argument then."""
     assert listed(WrittenAnswer("Sure!\n- one .", "asked")) == ["one ."]
+    assert listed(WrittenAnswer("1. one .\n2. two .\n3 cats", "asked")) == ["one .", "two ."]
+    assert listed(WrittenAnswer("* one .\n• two .\n10) ten .", "continued")) == [
+        "one .", "two .", "ten .",
+    ]  # fmt: skip
+    assert listed(WrittenAnswer(None, "asked")) == []
     assert listed(WrittenAnswer("- one .\n- two .", "asked")) == ["one .", "two ."]
 
 

@@ -4,6 +4,8 @@ They are the classic way from explicit relations to implicit ones, here of those
 confuses, or for the control of any.
 """
 
+import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any
@@ -54,7 +56,7 @@ class AttestedPairs(SyntheticFiles):
 
     def __init__(self, settings: SynthesizeSettings, known: Confused) -> None:
         self._settings, self._known = settings, known
-        self._watched = set(map(_arguments, known.validation))
+        self._watched = set(map(_words_of, known.validation))
         found = known_pairs(settings.corpus, {"train"}, frozenset({EXPLICIT}))
         explicit = list(map(without_its_marks, found))
         items = [
@@ -87,7 +89,7 @@ class AttestedPairs(SyntheticFiles):
         places = [
             place
             for place, cut in enumerate(too_long)
-            if not cut and _arguments(items[place].pair) not in self._watched
+            if not cut and not self._is_watched(items[place].pair)
         ]
         seed = self._settings.seed
         places.sort(key=lambda place: uniform(seed, items[place].pair.pair_id, 0, 0))
@@ -156,10 +158,17 @@ class AttestedPairs(SyntheticFiles):
     def _reason(self, item: ExplicitPair, *, cut: bool) -> str | None:
         if set(item.against) & set(item.pair.senses):
             return ALSO_ANNOTATED
-        # PDTB annotates what is said and what is implied between the same two arguments.
-        if _arguments(item.pair) in self._watched:
+        if self._is_watched(item.pair):
             return ARGUMENTS_OF_VALIDATION
         return TOO_LONG if cut else None
+
+    def _is_watched(self, pair: Pair) -> bool:
+        """Whether a pair of validation is about the same two arguments.
+
+        PDTB annotates both what is said and what is implied between them; an argument of the latter has the
+        connective of the former in it.
+        """
+        return bool({_words_of(pair), _words_of(pair, pair.connective or "")} & self._watched)
 
 
 def without_its_marks(pair: Pair) -> Pair:
@@ -184,8 +193,10 @@ def _closed(words: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(kept) or words
 
 
-def _arguments(pair: Pair) -> frozenset[str]:
-    return frozenset((pair.arg1, pair.arg2))
+def _words_of(pair: Pair, connective: str = "") -> frozenset[tuple[str, int]]:
+    """How often each word stands in both arguments, and in a connective that stood with them."""
+    words = re.findall(r"\w+", f"{pair.arg1} {pair.arg2} {connective}".casefold())
+    return frozenset(Counter(words).items())
 
 
 def filtered_by_model(

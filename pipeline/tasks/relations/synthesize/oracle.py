@@ -39,6 +39,10 @@ class WorldWriter:
         self._error, self._seed = settings.error, settings.seed
         source = settings.source or Path("data/raw", settings.corpus.resolve().name)
         self._file = source / "lexicon.yaml"
+        if not self._file.is_file():
+            raise InputError(
+                "no lexicon of the world", path=self._file, remedy="name its folder with --source"
+            )
         self._lexicon = load_lexicon(self._file)
         self.inert: Set[str] = {"tokens", "writer_license"}
 

@@ -12,7 +12,7 @@ from pipeline.core.files import digest_of
 from pipeline.corpus.licences import UNKNOWN
 from pipeline.models.loading import identity, locate
 from pipeline.models.roles import ENCODER, check_role
-from pipeline.models.writers.protocol import Prompt, Writer
+from pipeline.models.writers.protocol import TOO_LONG, Prompt, Writer, WrittenAnswer
 from pipeline.tasks.relations.pairs import Pair
 from pipeline.tasks.relations.synthesize.completions import Completions
 from pipeline.tasks.relations.synthesize.confused import Confused
@@ -30,6 +30,7 @@ from pipeline.tasks.relations.synthesize.prompts import (
     templates_digest,
     writing_prompt,
 )
+from pipeline.tasks.relations.synthesize.rows import NO_COMPLETION
 from pipeline.tasks.relations.synthesize.settings import SynthesizeSettings
 from pipeline.tasks.relations.synthesize.written import ConfusedPair, PairVerdict, WrittenArguments
 
@@ -139,7 +140,8 @@ class PromptedWriter:
         answers = self._writer.complete(prompts)
         return [
             WrittenArguments(
-                None if answer.text is None else listed(answer),
+                listed(answer),
+                None if answer.text is not None else _why_nothing(answer),
                 self._question(prompt),
                 answer.text,
                 is_last_cut(answer),
@@ -177,3 +179,8 @@ class PromptedWriter:
                 )
             self._of_sense[sense] = pairs, self._vectors.of([pair.words for pair in pairs])
         return self._of_sense[sense]
+
+
+def _why_nothing(answer: WrittenAnswer) -> str:
+    """Why rows have no argument: what servers say is counted as one reason."""
+    return TOO_LONG if answer.reason == TOO_LONG else NO_COMPLETION

@@ -5,6 +5,7 @@ it says "No." before "Yes.") is as its authors' code has it. The begun answer en
 without the blank after it, which chat templates cut off.
 """
 
+import re
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
@@ -17,7 +18,7 @@ from pipeline.tasks.relations.synthesize.definitions import Sense
 VERDICT_TOKENS = 128
 """Most tokens of a verdict, as the authors' code has it."""
 
-_ITEM = "- "
+_MARK = re.compile(r"(?:[-*•]|\d{1,2}[.)])\s")
 _NAMES = ("write", "begun", "judge")
 
 
@@ -53,22 +54,26 @@ def judging_prompt(arg1: str, arg2: str, sense: Sense, shown: Sequence[Pair]) ->
 
 
 def listed(answer: WrittenAnswer) -> list[str]:
-    """The new second arguments of an answer to stage 1: its lines that begin with "- ".
+    """The new second arguments of an answer to stage 1: its lines that begin with a list's mark.
 
-    The first line needs no dash where the answer was begun with it.
+    That is a dash, as the begun answer has, or what models make lists with. The first line needs none where
+    the answer was begun with it.
     """
-    first, *others = (answer.text or "").split("\n")
-    items = [first.strip().removeprefix(_ITEM)]
-    if answer.begun == "asked":  # whoever was only asked to go on says what it likes first
-        items = [first.strip().removeprefix(_ITEM)] if first.strip().startswith(_ITEM) else []
-    items += [line.removeprefix(_ITEM) for line in others if line.startswith(_ITEM)]
+    if answer.text is None:
+        return []
+    first, *others = answer.text.split("\n")
+    # Whoever was only asked to go on says what it likes first.
+    begun = answer.begun != "asked" and not _MARK.match(first.strip())
+    items = [first] if begun else []
+    marked = [first.strip(), *others]
+    items += [line[found.end() :] for line in marked if (found := _MARK.match(line))]
     return [" ".join(item.split()) for item in items]
 
 
 def is_last_cut(answer: WrittenAnswer) -> bool:
     """Whether the last of what is ``listed`` may go on: the tokens of the answer ended in its line."""
     *earlier, last = (answer.text or "").split("\n")
-    is_item = last.startswith(_ITEM) if earlier else bool(listed(answer))
+    is_item = bool(_MARK.match(last)) if earlier else bool(listed(answer))
     return answer.cut and is_item and bool(last.strip())
 
 

@@ -24,6 +24,9 @@ TOO_LONG = "longer than the encoder reads"
 TWICE = "written twice"
 YES = "judged to have the other relation"
 
+DOUBTS = frozenset({CALLED_SO, NO_VERDICT, YES})
+"""Reasons that a filter has; without one such pairs are kept."""
+
 
 @dataclass(frozen=True, slots=True)
 class Synthetic:

@@ -23,7 +23,6 @@ from pipeline.tasks.relations.synthesize.rows import (
     CONTROL,
     CUT,
     EMPTY,
-    NO_COMPLETION,
     NO_LIST,
     NO_VERDICT,
     OWN_AGAIN,
@@ -51,13 +50,15 @@ class WrittenArguments:
     """What was written for a source.
 
     Attributes:
-        arguments: new second arguments, as they were written; None where nothing came.
+        arguments: new second arguments, as they were written.
+        missing: why nothing came, where nothing did; there are no arguments then.
         prompt: digest of what was asked, where a language model was.
         completion: its answer.
         is_last_cut: whether the last argument may go on, since the answer's tokens ended in it.
     """
 
-    arguments: Sequence[str] | None
+    arguments: Sequence[str]
+    missing: str | None = None
     prompt: str | None = None
     completion: str | None = None
     is_last_cut: bool = False
@@ -201,7 +202,7 @@ class WrittenPairs(SyntheticFiles):
         for source, each in zip(sources, written, strict=True):
             seen = {" ".join(source.pair.words1).casefold(): ARG1_AGAIN}
             seen[" ".join(source.pair.words2).casefold()] = OWN_AGAIN
-            nothing = NO_COMPLETION if each.arguments is None else NO_LIST
+            nothing = each.missing or NO_LIST
             texts = each.arguments or [""]
             for place, text in enumerate(texts, 1):
                 words = tuple(text.split())
