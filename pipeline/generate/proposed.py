@@ -74,9 +74,14 @@ class ProposedInfilling(SpanSource):
         self._proposed = EmptyShare()
 
     def inputs(self) -> dict[str, Any]:
-        """The trees, given spans, what the prompts are made of, and what ranks."""
+        """The trees, given spans, what the prompts are made of, what ranks, and how fills are cut out."""
         scorer = "the server" if self._where is None else identity(self._where)
-        return {**super().inputs(), "prompts": prompts_digest(), "scorer": scorer}
+        facts = {
+            "prompts": prompts_digest(),
+            "scorer": scorer,
+            "cut": 2,
+        }  # raised when the cut changes
+        return {**super().inputs(), **facts}
 
     def model(self) -> str:
         """Its name at the server, whose address does not matter."""

@@ -38,8 +38,8 @@ class Causal(Family):
             )
 
     def facts(self) -> dict[str, Any]:
-        """What the prompts are made of."""
-        return {"prompts": prompts_digest()}
+        """What the prompts are made of, and which rule of what ends a fill there is."""
+        return {"prompts": prompts_digest(), "ends": 2}  # raised when the rule changes
 
     def infiller(
         self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, request: InfillRequest

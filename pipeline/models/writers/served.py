@@ -39,6 +39,7 @@ _SENT = frozenset(
 
 _TRIAL_TEXT = "The man saw a dog near the"
 _TRIAL = Prompt(f"Repeat this sentence: {_TRIAL_TEXT} river.", "The man saw a", tokens=16)
+_TRIAL_NEXT = "dog"
 """Who goes on with it says what comes next, in small letters; who begins anew does so with a capital."""
 
 _ROUNDING = 0.1
@@ -392,7 +393,9 @@ def _taken_from(waiting: SimpleQueue[_Item]) -> Iterator[_Item]:
 
 def _begins_anew(text: str) -> bool:
     """Whether a server that was to go on with the trial's beginning wrote an answer of its own."""
-    return text.strip()[:1].isupper() or _TRIAL.begins in text
+    said = text.strip()
+    # Who has gone on may say the sentence again behind that.
+    return not said.startswith(_TRIAL_NEXT) and (said[:1].isupper() or _TRIAL.begins in said)
 
 
 def _begins_again(text: str, prompt: Prompt) -> bool:
