@@ -38,6 +38,17 @@ from pipeline.tasks.coordination.figures import categories
 FOLDER = Path(__file__).with_name("outcomes")
 
 
+def kept_lines(path: Path) -> list[str]:
+    """The lines of a file of outcomes.
+
+    Raises:
+        SystemExit: nothing is kept there.
+    """
+    if not path.is_file():
+        raise SystemExit(f"{path}: no outcomes are kept of a corpus folder of this name")
+    return path.read_text("utf-8").splitlines()
+
+
 class _Head(TypedDict):
     """The first line."""
 
@@ -101,9 +112,7 @@ class Outcomes:
             InputError: a line is none of an outcome.
             SystemExit: nothing is kept there.
         """
-        if not path.is_file():
-            raise SystemExit(f"{path}: no outcomes are kept of a corpus folder of this name")
-        first, *rest = path.read_text("utf-8").splitlines()
+        first, *rest = kept_lines(path)
         head = parse_json(first, _Head, path=path, line=1)
         found = cls(head["split"], head["instances"])
         for number, text in enumerate(rest, 2):

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow.parquet as pq
 from typing_extensions import TypedDict
 
-from benchmarks.outcomes import FOLDER
+from benchmarks.outcomes import FOLDER, kept_lines
 from benchmarks.table_parts import interval, signed
 from pipeline.core.comparison import Counts, compare_counts, mean_sd, t_interval
 from pipeline.core.documents import parse_json, read_json
@@ -43,8 +43,13 @@ def file_of(corpus: Path) -> Path:
 
 
 def known(path: Path) -> tuple[_Head, dict[tuple[str, int], Said]]:
-    """The head and the runs of a file."""
-    first, *rest = path.read_text("utf-8").splitlines()
+    """The head and the runs of a file.
+
+    Raises:
+        InputError: a line is none of a run.
+        SystemExit: nothing is kept there.
+    """
+    first, *rest = kept_lines(path)
     runs = [parse_json(line, Said, path=path, line=n) for n, line in enumerate(rest, 2)]
     return parse_json(first, _Head, path=path, line=1), {(r["system"], r["seed"]): r for r in runs}
 

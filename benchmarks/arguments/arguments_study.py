@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from typing_extensions import TypedDict
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-from benchmarks.outcomes import FOLDER, packed_counts, unpacked_counts
+from benchmarks.outcomes import FOLDER, kept_lines, packed_counts, unpacked_counts
 from benchmarks.table_parts import print_table, signed
 from benchmarks.units import Unit, evaluate, print_or_run
 from pipeline.core.comparison import Counts, compare_counts, documents_of, mean_sd
@@ -172,8 +172,12 @@ def draw_of(run: Run) -> tuple[int, int]:
 
 
 def read_kept(path: Path) -> tuple[Head, list[Run]]:
-    """What is kept of an evaluation, and of its runs."""
-    head, *runs = map(json.loads, path.read_text().splitlines())
+    """What is kept of an evaluation, and of its runs.
+
+    Raises:
+        SystemExit: nothing is.
+    """
+    head, *runs = map(json.loads, kept_lines(path))
     return head, runs
 
 
