@@ -6,15 +6,17 @@ Face `generate` over both prompts of 20 pairs as the halves of a batch, with a p
 minimum; ours decodes the same prompts in lockstep, what they begin alike with read once.
 
     python benchmarks/generation/causal.py                 a quarter of an hour
-    python benchmarks/generation/causal.py --pairs 4 --shapes smollm2
+    python benchmarks/generation/causal.py --pairs 4 --rounds 1 --shapes smollm2
 """
 
 import argparse
 import random
 import sys
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import torch
@@ -33,6 +35,7 @@ from benchmarks.generation.attested import _choices, _constituents
 from benchmarks.generation.generation_costs import clock
 from benchmarks.generation.generation_pairs import SHAPES, model_of, references, tokenizer_of
 from benchmarks.generation.generation_sides import AUTHORS_BATCH, OurBert, OurT5, task_of
+from pipeline.core.comparison import t_interval
 from pipeline.core.types import Reference
 from pipeline.infill.batching import plan_batches
 from pipeline.infill.causal import CausalInfiller
@@ -117,39 +120,52 @@ def authors(model: Any, sources: Sequence[Any], endings: Sequence[int]) -> list[
     return fills
 
 
-def measure(name: str, found: list[Reference], options: argparse.Namespace) -> None:
-    """Print the row of a shape."""
-    infiller: Any
-    ranker: Any
-    if name == CAUSAL:
-        infiller = OurCausal(causal_model(), causal_tokenizer(found), task_of(1))
-        ranker = CausalRanker(infiller)
-    else:
-        t5 = name.startswith("t5")
-        tokenizer = tokenizer_of(SHAPES[name].kind, found)
-        infiller = (OurT5 if t5 else OurBert)(
-            model_of(SHAPES[name], torch.float32, "cpu"), tokenizer, task_of(1)
-        )
-        ranker = (T5Ranker if t5 else BertRanker)(infiller)
-    sources = infiller.encode(found)
-    if hasattr(sources[0], "limits"):
-        drawn = random.Random(1)
-        lengths = [drawn.randint(each.limits.shortest, each.limits.longest) for each in sources]
-        sources = [replace(s, limits=Limits(n, n)) for s, n in zip(sources, lengths, strict=True)]
-    pairs = len(sources)
-    seconds, fills = timed(lambda: decoded(infiller, sources, options.budget))
-    print(f"{name:10} writing {seconds:8.1f} s {pairs / seconds:7.2f} pairs/s", flush=True)
-    choices = ranker.encode(_choices(ranker, found, _constituents(found, None), options.pool))
-    ranked, _ = timed(lambda: decoded(ranker, choices, options.budget))
-    print(
-        f"{name:10} ranking {ranked:8.1f} s {pairs / ranked:7.2f} pairs/s, M = {options.pool}",
-        flush=True,
-    )
-    if name == CAUSAL:
-        theirs, other = timed(lambda: authors(infiller.model, sources, infiller.endings))
-        same = sum(one == two for one, two in zip(fills, other, strict=True))
-        print(f"{name:10} authors {theirs:8.1f} s {pairs / theirs:7.2f} pairs/s; ours is "
-              f"{theirs / seconds:.2f} times as fast, {same} of {pairs} fills identical")  # fmt: skip
+class Shape:
+    """A model's shape, and what measures it.
+
+    Args:
+        name: of the shape.
+        found: references of all rounds, whose constituents are what is chosen among.
+        options: of the command.
+    """
+
+    def __init__(self, name: str, found: Sequence[Reference], options: argparse.Namespace) -> None:
+        self.name, self._options = name, options
+        self._constituents = _constituents(list(found), None)
+        self._infiller: Any
+        if name == CAUSAL:
+            self._infiller = OurCausal(causal_model(), causal_tokenizer(found), task_of(1))
+            self._ranker: Any = CausalRanker(self._infiller)
+        else:
+            t5 = name.startswith("t5")
+            tokenizer = tokenizer_of(SHAPES[name].kind, list(found))
+            self._infiller = (OurT5 if t5 else OurBert)(
+                model_of(SHAPES[name], torch.float32, "cpu"), tokenizer, task_of(1)
+            )
+            self._ranker = (T5Ranker if t5 else BertRanker)(self._infiller)
+
+    def measure(self, found: list[Reference]) -> dict[str, float]:
+        """Pairs a second of a round, and how many times as fast as the authors' way ours is."""
+        options, infiller, ranker = self._options, self._infiller, self._ranker
+        sources = infiller.encode(found)
+        if hasattr(sources[0], "limits"):
+            drawn = random.Random(1)
+            lengths = [drawn.randint(each.limits.shortest, each.limits.longest) for each in sources]
+            sources = [
+                replace(s, limits=Limits(n, n)) for s, n in zip(sources, lengths, strict=True)
+            ]
+        pairs = len(sources)
+        seconds, fills = timed(lambda: decoded(infiller, sources, options.budget))
+        choices = ranker.encode(_choices(ranker, found, self._constituents, options.pool))
+        ranked, _ = timed(lambda: decoded(ranker, choices, options.budget))
+        rates = {"writing": pairs / seconds, "ranking": pairs / ranked}
+        if self.name == CAUSAL:
+            theirs, other = timed(lambda: authors(infiller.model, sources, infiller.endings))
+            rates |= {"authors": pairs / theirs, "times as fast as the authors": theirs / seconds}
+            if fills != other:
+                same = sum(one == two for one, two in zip(fills, other, strict=True))
+                print(f"{same} of {pairs} fills are those of the authors' way")
+        return rates
 
 
 def main() -> None:
@@ -157,7 +173,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--pairs", type=int, default=40)
+    parser.add_argument("--pairs", type=int, default=10, help="references of a round")
+    parser.add_argument("--rounds", type=int, default=5, help="each with others")
     parser.add_argument("--pool", type=int, default=16, help="M")
     parser.add_argument("--budget", type=int, default=16_384, help="tokens of a batch")
     parser.add_argument(
@@ -166,10 +183,24 @@ def main() -> None:
     )  # fmt: skip
     options = parser.parse_args()
     torch.set_num_threads(1)
-    found, what = references(options.pairs, None)
+    found, what = references(options.pairs * options.rounds, None)
     print(f"{len(found)} references: {what}; one thread, CPU time, fp32, random weights")
-    for name in options.shapes:
-        measure(name, found, options)
+    shapes = [Shape(name, found, options) for name in options.shapes]
+    rates: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
+    for start in range(0, len(found), options.pairs):
+        for shape in shapes:
+            some = shape.measure(found[start : start + options.pairs])
+            for kind, rate in some.items():
+                rates[shape.name, kind].append(rate)
+            print(shape.name, {kind: round(rate, 2) for kind, rate in some.items()}, flush=True)
+    print(f"mean of {options.rounds} rounds, Student's interval of 95 %; M = {options.pool}")
+    for (name, kind), each in rates.items():
+        bounds = t_interval(each)
+        shown = f"{fmean(each):6.2f}" + (f" [{bounds[0]:.2f}, {bounds[1]:.2f}]" if bounds else "")
+        hours = (
+            "" if "times" in kind else f", a million in {1e6 / fmean(each) / 3600:,.0f} core hours"
+        )
+        print(f"{name:10} {kind:28} {shown}{hours}")
 
 
 if __name__ == "__main__":
