@@ -320,7 +320,9 @@ def test_a_document_whose_name_is_no_text_is_refused(tmp_path: Path) -> None:
 
 
 def test_what_is_no_such_corpus_is_said(tmp_path: Path) -> None:
-    """No folder of relations, a document without its text, a file, text that is not UTF-8."""
+    """Nothing there, no folder of relations, a document without its text, a file, text that is not UTF-8."""
+    with pytest.raises(InputError, match="no such file or folder"):
+        ingest(tmp_path / "nowhere", tmp_path / "out")
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match="no folder gold of relations"):
         ingest(tmp_path / "empty", tmp_path / "out")

@@ -93,6 +93,20 @@ def test_a_last_line_that_nothing_ends_counts(tmp_path: Path) -> None:
         assert len(asked.asked) == 2 - known
 
 
+@pytest.mark.parametrize(
+    ("reason", "remedy"), [(TOO_LONG, "fewer --tokens"), ("status 503", "the server's log")]
+)
+def test_most_answers_empty_is_said_with_what_to_do(reason: str, remedy: str) -> None:
+    """Of a model here the prompt may be too long; fewer than twenty answers say nothing."""
+    share = EmptyShare()
+    for _ in range(19):
+        share.add(empty=True, reason=reason)
+        share.require_few()
+    share.add(empty=True, reason=reason)
+    with pytest.raises(ModelError, match=f"20 of 20 .*{reason}.*{remedy}"):
+        share.require_few()
+
+
 def test_equal_runs_have_equal_files(tmp_path: Path) -> None:
     """Whatever the order of arrival, and what else had been kept."""
     files = []

@@ -541,6 +541,7 @@ def test_a_real_client_asks_a_server(corpus: Path) -> None:
         ({"least_errors": 61}, "no relation for another in 61 or more"),
         ({"writer": "local", "model": "models/none"}, "no such model folder"),
         ({"writer": "replay", "replay": "nowhere", "model": "x"}, "no completions"),
+        ({"writer": "oracle", "source": "nowhere"}, "no lexicon of the world.*--source"),
     ],
 )  # fmt: skip
 def test_bad_input_is_one_line(corpus: Path, given: dict[str, str], what: str) -> None:
