@@ -129,16 +129,16 @@ class Shape:
         options: of the command.
     """
 
-    def __init__(self, name: str, found: Sequence[Reference], options: argparse.Namespace) -> None:
+    def __init__(self, name: str, found: list[Reference], options: argparse.Namespace) -> None:
         self.name, self._options = name, options
-        self._constituents = _constituents(list(found), None)
+        self._constituents = _constituents(found, None)
         self._infiller: Any
         if name == CAUSAL:
             self._infiller = OurCausal(causal_model(), causal_tokenizer(found), task_of(1))
             self._ranker: Any = CausalRanker(self._infiller)
         else:
             t5 = name.startswith("t5")
-            tokenizer = tokenizer_of(SHAPES[name].kind, list(found))
+            tokenizer = tokenizer_of(SHAPES[name].kind, found)
             self._infiller = (OurT5 if t5 else OurBert)(
                 model_of(SHAPES[name], torch.float32, "cpu"), tokenizer, task_of(1)
             )

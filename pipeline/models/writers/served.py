@@ -226,11 +226,10 @@ class ServedWriter:
     def _answer(self, prompt: Prompt, begun: Begun) -> WrittenAnswer:
         way: Begun = "chat" if begun in ("continued", "asked") and not prompt.begins else begun
         try:
-            text, cut = self._tried(partial(self._request, prompt, way), self._waits)
-        except _RefusedError as error:
-            return WrittenAnswer(None, way, str(error))
-        except _MissingError as error:
-            self._require_there(partial(self._request, _TRIAL, begun))
+            text, cut = self._answered(
+                partial(self._request, prompt, way), partial(self._request, _TRIAL, begun)
+            )
+        except (_RefusedError, _MissingError) as error:
             return WrittenAnswer(None, way, str(error))
         if _begins_again(text, prompt):  # what was only asked to go on has gone on, then
             text = text.lstrip().removeprefix(prompt.begins)
@@ -239,20 +238,33 @@ class ServedWriter:
 
     def _logprobs(self, text: str) -> list[float] | None:
         try:
-            return self._tried(partial(self._request_logprobs, text), self._waits)
-        except _RefusedError:
-            return None
-        except _MissingError:
-            self._require_there(partial(self._request_logprobs, _TRIAL_TEXT))
+            return self._answered(
+                partial(self._request_logprobs, text), partial(self._request_logprobs, _TRIAL_TEXT)
+            )
+        except (_RefusedError, _MissingError):
             return None
 
-    def _require_there(self, trial: Callable[[], object]) -> None:
-        """Tell a request that the server cannot answer from a server that answers nothing more.
-
-        Of the latter all that is still to come would be counted as refused, in a run that seems to succeed.
+    def _answered(self, request: Callable[[], _T], trial: Callable[[], _T]) -> _T:
+        """The answer to a request amid a run.
 
         Raises:
-            ModelError: nothing comes of a short request either; or as ``_tried``.
+            _RefusedError: as ``_tried``.
+            _MissingError: nothing came, though a short request, the trial, is answered.
+            ModelError: as ``_require_there`` or ``_tried``.
+        """
+        try:
+            return self._tried(request, self._waits)
+        except _MissingError:
+            self._require_there(trial)
+            raise
+
+    def _require_there(self, trial: Callable[[], object]) -> None:
+        """Refuse to go on with a server that answers nothing more.
+
+        All that is still to come would be counted as refused, in a run that seems to succeed.
+
+        Raises:
+            ModelError: nothing comes of a short request; or as ``_tried``.
         """
         try:
             self._tried(trial, self._waits)

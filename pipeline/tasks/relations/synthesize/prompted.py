@@ -141,7 +141,7 @@ class PromptedWriter:
         return [
             WrittenArguments(
                 listed(answer),
-                None if answer.text is not None else _why_nothing(answer),
+                _missing(answer),
                 self._question(prompt),
                 answer.text,
                 is_last_cut(answer),
@@ -181,6 +181,8 @@ class PromptedWriter:
         return self._of_sense[sense]
 
 
-def _why_nothing(answer: WrittenAnswer) -> str:
-    """Why rows have no argument: what servers say is counted as one reason."""
+def _missing(answer: WrittenAnswer) -> str | None:
+    """Why nothing came, where nothing did; what servers say is counted as one reason."""
+    if answer.text is not None:
+        return None
     return TOO_LONG if answer.reason == TOO_LONG else NO_COMPLETION

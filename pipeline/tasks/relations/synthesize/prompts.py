@@ -62,12 +62,12 @@ def listed(answer: WrittenAnswer) -> list[str]:
     if answer.text is None:
         return []
     first, *others = answer.text.split("\n")
+    first = first.strip()
     # Whoever was only asked to go on says what it likes first.
-    begun = answer.begun != "asked" and not _MARK.match(first.strip())
-    items = [first] if begun else []
-    marked = [first.strip(), *others]
-    items += [line[found.end() :] for line in marked if (found := _MARK.match(line))]
-    return [" ".join(item.split()) for item in items]
+    if answer.begun != "asked" and not _MARK.match(first):
+        first = f"- {first}"
+    marks = [(line, _MARK.match(line)) for line in (first, *others)]
+    return [" ".join(line[mark.end() :].split()) for line, mark in marks if mark]
 
 
 def is_last_cut(answer: WrittenAnswer) -> bool:
