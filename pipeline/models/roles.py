@@ -365,16 +365,23 @@ def misfit(where: str, config: PretrainedConfig, role: Role, remedy: str = "") -
     )
 
 
-def check_role(role: Role, where: str) -> PreTrainedTokenizerBase:
+def check_role(
+    role: Role, where: str, *, headless: bool = False
+) -> tuple[PreTrainedTokenizerBase, bool]:
     """Refuse a checkpoint that cannot have a role, before its weights are read.
 
+    Args:
+        role: what it is to be.
+        where: what to hand to ``from_pretrained``.
+        headless: whether one is taken, too, that lacks a head which training can give it.
+
     Returns:
-        Its tokenizer.
+        Its tokenizer, and whether it lacks that head.
 
     Raises:
         ModelError: configuration, files, weights or tokenizer are not what the role needs.
     """
-    return _checked(role, where, torch.float32, weights=False, headless=False)[1]
+    return _checked(role, where, torch.float32, weights=False, headless=headless)[1:]
 
 
 def load_role(

@@ -40,7 +40,8 @@ class PretrainSettings(Settings):
     lm: ModelName = Field("bert", description=f"Language model to train: {MODEL_NAMES}.")
     ready: str | None = Field(
         None,
-        description="Hub name or folder of a ready model: nothing is trained, it is used as is.",
+        description="Hub name or folder of a ready model: nothing is trained, it is used as is; for "
+        "predictors and parsers an encoder alone will do.",
     )
     base: str | None = Field(
         None,

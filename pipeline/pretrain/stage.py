@@ -24,7 +24,7 @@ from pipeline.core.files import LOCK, WORKERS, FileFacts, write_json, write_text
 from pipeline.core.fingerprint import Fingerprint, Output, versions_of
 from pipeline.executor import launch
 from pipeline.executor.checkpoints import TrainingCheckpoints
-from pipeline.infill.families.known import FAMILIES, check_language_model, load_base
+from pipeline.infill.families.known import FAMILIES, check_ready, load_base
 from pipeline.models.annotated import CARD, annotation_of_model
 from pipeline.models.checkpoint_files import RECORD
 from pipeline.models.loading import READY, identity, locate
@@ -60,18 +60,23 @@ def run(settings: PretrainSettings) -> None:
     Raises:
         InputError: there is no training text, the checkpoint is of another run, or a ready model is
             to take the place of a trained one.
-        ModelError: the base or ready model is missing, it lacks a mask token or sentinels, or a head where
-            none can be learnt or it is ready.
+        ModelError: the base or ready model is missing, it lacks a mask token or sentinels, or a base has no
+            head where none can be learnt.
         SettingsError: the heads do not divide the width.
     """
     out = settings.corpus / "models" / settings.lm / f"seed-{settings.seed}"
     if settings.ready:
         _require_untrained(out)
-        check_language_model(settings.family, locate(settings.ready, settings.corpus))
+        alone = check_ready(settings.family, locate(settings.ready, settings.corpus))
         with appearing(_claim(settings, out)) as folder:
             ready: ReadyCard = {"name": settings.ready}
             write_json(folder / READY, ready)
-        say(f"{settings.lm}: {settings.ready} is used as it is")
+        kind = (
+            ", an encoder without a head: for predictors and parsers, not for fills"
+            if alone
+            else ""
+        )
+        say(f"{settings.lm}: {settings.ready} is used as it is{kind}")
         return
     _claim(settings, out).check()
     work = settings.corpus / ".pretrain" / f"{settings.lm}-seed-{settings.seed}"

@@ -22,6 +22,8 @@ from pipeline.pretrain.settings import PretrainSettings
 from pipeline.pretrain.stage import run
 from pipeline.pretrain.token_store import Text, lengths_of
 from pipeline.text.word_vectors import token_counts
+from pipeline.train.stage import run as train
+from tests import tiny
 
 TINY: dict[str, Any] = {
     "lm": "bert-adapted", "steps": 200, "batch_size": 8, "learning_rate": 2e-2, "max_length": 256,
@@ -151,6 +153,21 @@ def test_a_base_with_a_head_learns_at_one_rate(tiny_bert: Path) -> None:
     assert [set(group) for group in loop._groups(model, 1.0)] == [{"params", "weight_decay"}] * 2
     apart = loop._groups(model, 0.5)
     assert sum(len(group["params"]) for group in apart) == len(list(model.parameters()))
+
+
+def test_a_ready_model_may_be_an_encoder_alone(
+    raw: Path, encoder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A predictor learns with it, as experiments have it; fills are refused with what helps."""
+    run(PretrainSettings(corpus=raw, lm="bert", ready=str(encoder)))
+    assert "without a head: for predictors and parsers, not for fills" in capsys.readouterr().out
+    learned = tiny.build(tmp_path / "tiny")
+    shutil.rmtree(learned / "models/bert")
+    shutil.copytree(raw / "models/bert", learned / "models/bert")
+    train(tiny.settings(learned, mode="baseline", candidates=None))
+    assert (learned / "runs/baseline/40/seed-0/predictor").is_dir()
+    with pytest.raises(ModelError, match=r"without the head of a masked LM; give it one.*--base"):
+        generate.run(GenerateSettings(corpus=raw, lm="bert", out=tmp_path / "out", fills="free"))
 
 
 def test_twins_need_a_head(raw: Path, encoder: Path) -> None:

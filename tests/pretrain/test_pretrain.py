@@ -695,7 +695,7 @@ def test_a_ready_model_is_only_named(
     tmp_path: Path, tiny_t5: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`ready` trains nothing and needs no text: the folder holds one file with the name."""
-    monkeypatch.setattr("pipeline.pretrain.stage.check_language_model", lambda *_: None)  # hub
+    monkeypatch.setattr("pipeline.pretrain.stage.check_ready", lambda *_: False)  # hub
     out = tmp_path / "models/t5/seed-0"
     run(PretrainSettings(corpus=tmp_path, lm="t5", ready="google-t5/t5-large"))
     assert [p.name for p in out.iterdir()] == [READY]

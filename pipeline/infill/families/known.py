@@ -64,7 +64,17 @@ def check_language_model(lm: str, where: str) -> PreTrainedTokenizerBase:
         ModelError: configuration, architecture, files, weights or tokenizer are not what the family needs.
     """
     _require_of(lm, where)
-    return check_role(FAMILIES[lm].role, where)
+    return check_role(FAMILIES[lm].role, where)[0]
+
+
+def check_ready(lm: str, where: str) -> bool:
+    """As ``check_language_model``, of one that may be a masked LM's encoder alone, as a predictor needs.
+
+    Returns:
+        Whether it is: without a head, it fills nothing.
+    """
+    _require_of(lm, where)
+    return check_role(FAMILIES[lm].role, where, headless=True)[1]
 
 
 def load_language_model(lm: str, where: str, dtype: torch.dtype = torch.float32) -> LanguageModel:
