@@ -537,6 +537,7 @@ def test_a_real_client_asks_a_server(corpus: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "what"),
     [
+        ({"corpus": Path("nowhere")}, "nowhere: no corpus here.*run `conjoin ingest`"),
         ({"run": "runs/none/24/seed-0"}, "name a run that `conjoin train` finished"),
         ({"least_errors": 61}, "no relation for another in 61 or more"),
         ({"writer": "local", "model": "models/none"}, "no such model folder"),
@@ -544,10 +545,10 @@ def test_a_real_client_asks_a_server(corpus: Path) -> None:
         ({"writer": "oracle", "source": "nowhere"}, "no lexicon of the world.*--source"),
     ],
 )  # fmt: skip
-def test_bad_input_is_one_line(corpus: Path, given: dict[str, str], what: str) -> None:
+def test_bad_input_is_one_line(corpus: Path, given: dict[str, Any], what: str) -> None:
     """Which says what is wrong and what to do."""
     with pytest.raises(ConjoinError, match=what):
-        run(settings(corpus, **given))
+        run(settings(**{"corpus": corpus, **given}))
 
 
 def test_a_run_of_another_corpus_is_said_to_be_one(corpus: Path, tmp_path: Path) -> None:

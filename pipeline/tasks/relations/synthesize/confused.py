@@ -12,7 +12,14 @@ from typing import Any
 from pipeline.core.annotation import LABELLED, VALIDATION, Annotation, place_name, recorded
 from pipeline.core.cards.runs import RunCard
 from pipeline.core.console import table
-from pipeline.core.corpus_folder import RELATIONS_FILE, corpus_name, draw_file, task_name
+from pipeline.core.corpus_folder import (
+    INGEST_RECORD,
+    RELATIONS_FILE,
+    corpus_name,
+    draw_file,
+    require_ingested,
+    task_name,
+)
 from pipeline.core.device import best_device
 from pipeline.core.documents import read_json
 from pipeline.core.draws import draw_name
@@ -90,11 +97,13 @@ def confused(settings: SynthesizeSettings) -> Confused:
     """Load a run's model and try it on the validation pairs.
 
     Raises:
-        InputError: there is no such run, or it is of another corpus or draw; the corpus is of another
-            task; or no confusion is large.
+        InputError: there is no such corpus or run, or the run is of another corpus or draw; the corpus
+            is of another task; or no confusion is large.
         ModelError: the model is damaged.
     """
     task, folder = RelationTask(), settings.run_folder
+    if not (settings.corpus / INGEST_RECORD).exists():
+        require_ingested(settings.corpus)  # a folder of nothing is no corpus of another task
     if (name := task_name(settings.corpus)) != task.name:
         raise InputError(
             f"a corpus of {name}, and argument pairs are written for one of {task.name}",
