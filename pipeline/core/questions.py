@@ -165,9 +165,13 @@ def question_candidate_id(pair_id: str, context: str, choices: tuple[str, ...], 
     return digest_of([pair_id, context, choices, answer])[:24]
 
 
+ARROW = " → "
+"""Between two core events."""
+
+
 def pair_of_events(former_core: str, latter_core: str) -> str:
     """The value of ``events`` of a pair of core events."""
-    return f"{former_core} → {latter_core}"
+    return f"{former_core}{ARROW}{latter_core}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,17 +101,17 @@ def _apart(questions: list[Question], splits: Sequence[str], tally: Tally) -> li
 def _lines(
     settings: IngestSettings, questions: Sequence[Question], text: Sequence[Sentence]
 ) -> Iterator[str]:
-    """The text, where there is one; else each training question's cause and effect, once."""
+    """The text, where there is one; else what training questions say, each once.
+
+    Right choices are not told from others, nor joined to their contexts: a language model that reads these
+    lines learns no answer that people annotated.
+    """
     if text:
         for sentence in (*text, *more_statements(settings)):
             yield join_words(sentence.words).text
         return
-    told = []
-    for question in questions:
-        if question.split == "train":
-            events = question.context, question.choices[question.answer]
-            told.append(" ".join(events if question.asks == EFFECT else reversed(events)))
-    yield from dict.fromkeys(told)
+    train = (question for question in questions if question.split == "train")
+    yield from dict.fromkeys(text for each in train for text in (each.context, *each.choices))
 
 
 def _counts(questions: Sequence[Question]) -> dict[str, dict[str, int]]:

@@ -97,7 +97,7 @@ def read_sentences(settings: IngestSettings, tally: Tally) -> ReadRows:
         lines=lambda: _lines(settings, sentences),
         drawable=drawable(sentences),
         drawn_of="sentences with coordination",
-        nothing_drawn="no or hardly any coordination in the training split",
+        nothing_drawn="no coordination in the training split",
         card=document,
         show=show,
         twice=twice,

@@ -259,4 +259,5 @@ def _show_draws(
             "(`conjoin train … --labelled full`)"
         )
     if not draws:
-        say(f"{found.nothing_drawn}: no labelled sets drawn")
+        few = f"too few training {found.drawn_of} for a draw ({len(found.drawable)})"
+        say(f"{few if found.drawable else found.nothing_drawn}: no labelled sets drawn")

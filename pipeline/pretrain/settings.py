@@ -103,14 +103,12 @@ class PretrainSettings(Settings):
     layers: int = Field(3, ge=1, le=1000, description="From scratch: layers (in T5: of each half).")
     heads: int = Field(4, ge=1, le=1024, description="From scratch: attention heads.")
     dropout: float = Field(0.1, ge=0, lt=1, description="From scratch: dropout.")
-    mask_rate: float = Field(0.15, gt=0, lt=1, description="bert: share of tokens masked.")
+    mask_rate: float = Field(0.15, gt=0, lt=1, description="bert: share of words masked.")
     mask_span: float = Field(
         1.0, ge=1, description="bert: mean length of a masked run in words; 1: words apart."
     )
-    density: float = Field(0.15, gt=0, lt=1, description="t5: share of tokens in corrupted spans.")
-    mean_span: float = Field(
-        3.0, ge=1, description="t5: mean length of a corrupted span in tokens."
-    )
+    density: float = Field(0.15, gt=0, lt=1, description="t5: share of words in corrupted spans.")
+    mean_span: float = Field(3.0, ge=1, description="t5: mean length of a corrupted span in words.")
     span_lengths: Literal["composed", "geometric", "log-uniform"] = Field(
         "composed",
         description="Lengths of hidden runs: T5's random cuts of a share of noise; SpanBERT's "

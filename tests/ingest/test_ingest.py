@@ -127,7 +127,9 @@ def test_text_has_no_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     (tmp_path / "a.txt").write_text("The dog ran.\n")
     ingest(tmp_path / "a.txt", tmp_path / "out", reader="text", license="CC0-1.0")
     assert list((tmp_path / "out/draws").iterdir()) == []
-    assert "no labelled sets drawn" in capsys.readouterr().out
+    assert (
+        "no coordination in the training split: no labelled sets drawn" in capsys.readouterr().out
+    )
     (sentence,) = read_sentences(tmp_path / "out/sentences.parquet")
     assert (sentence.license, sentence.tags, sentence.tree) == ("CC0-1.0", None, None)
 

@@ -81,9 +81,10 @@ def test_files_are_read_by_the_name_of_their_split(tmp_path: Path) -> None:
     assert (asked.license, asked.events, asked.agreement) == ("MIT", None, None)
     assert questions[0].doc_id == questions[8].doc_id != questions[1].doc_id
     lines = (out / "text.txt").read_text().splitlines()
-    assert lines == [f"It rained {n} hours. We got wet." for n in range(7)] + [
-        "We laughed. The street is wet."
-    ]
+    assert lines == [  # no line tells the right choice from the other
+        "It rained 0 hours.", "We got wet.", "We laughed.", *(f"It rained {n} hours." for n in range(1, 7)),
+        "The street is wet.",
+    ]  # fmt: skip
     card = read_json(out / "ingest.json")
     assert card["task"] == "questions"
     assert card["splits"]["train"] == {"questions": 9, "cause": 1, "effect": 8, "contexts": 8}

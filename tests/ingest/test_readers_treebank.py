@@ -83,7 +83,7 @@ def test_what_a_treebank_may_look_like(tmp_path: Path, capsys: pytest.CaptureFix
     said = capsys.readouterr().out
     assert f"comment line outside brackets: {source}/a.parse:1" in said
     assert "Table 1" not in said
-    assert "hardly any coordination in the training split: no labelled sets" in said
+    assert "too few training sentences with coordination for a draw (1): no labelled sets" in said
 
 
 def test_functions_are_no_part_of_a_label_however_they_are_written(tmp_path: Path) -> None:

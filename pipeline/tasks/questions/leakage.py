@@ -2,17 +2,23 @@
 
 What is compared is a question's *base*: its cause and then its effect, one of which is the context and the
 other the right choice. An event pair leaks if more than 75 % of a base's words stand in it in their order
-(``text.overlap``, which asks more of bases of fewer than eight words), or if its pair of core events is the
-base's. The thesis leaves open what is counted: here words without case and punctuation marks.
+(``text.overlap``, which asks more of bases of fewer than eight words), or if its events are the base's core
+events. The thesis leaves open what is counted: here words without case and punctuation marks; and an event
+that has a core event's predicate, negation and arguments is that one, whatever else it has, for which
+arguments are core is a matter of each text and its settings.
 """
 
+from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
 from pipeline.core.corpus_folder import QUESTIONS_FILE
 from pipeline.core.errors import InputError
-from pipeline.core.questions import CAUSE, Question, read_questions
+from pipeline.core.questions import ARROW, CAUSE, Question, read_questions
 from pipeline.core.types import SPLITS
+from pipeline.tasks.questions.events import Event, event_from
+from pipeline.tasks.questions.frames import deep
+from pipeline.tasks.questions.pairs import EventPair
 from pipeline.text.natural import find_words
 from pipeline.text.overlap import NearRepeats
 
@@ -29,7 +35,11 @@ class HeldOutQuestions:
 
     def __init__(self, questions: Sequence[Question]) -> None:
         self._repeats = NearRepeats([_plain_words([base_of(each)]) for each in questions])
-        self._events = {each.events for each in questions} - {None}
+        self._texts = {each.events for each in questions} - {None}
+        self._events: dict[_Predicates, list[_Events]] = defaultdict(list)
+        for text in self._texts:
+            if text and (events := _events_from(text)):
+                self._events[_predicates(events)].append(events)
 
     @classmethod
     def read(cls, corpus: Path, splits: Sequence[str]) -> "HeldOutQuestions":
@@ -48,16 +58,48 @@ class HeldOutQuestions:
                 )  # fmt: skip
         return cls([each for each in found if each.split in splits])
 
-    def leak(self, words: Sequence[str], events: str | None) -> str | None:
+    def leak(
+        self, words: Sequence[str], events: str | None, pair: EventPair | None = None
+    ) -> str | None:
         """Why an event pair says what a held-out question says; None if it does not.
 
         Args:
             words: of the cause and then of the effect, with the connective that a context has.
             events: its pair of core events, as ``core.questions.pair_of_events`` writes it; None: not known.
+            pair: it, with all arguments of its events; None: not known.
         """
         if self._repeats.find(_plain_words(words)):
             return COPIED
-        return SAME_EVENTS if events in self._events else None
+        if events in self._texts:
+            return SAME_EVENTS
+        said = [_events_from(events)] if events else []
+        said += [(deep(pair.former_event), deep(pair.latter_event))] if pair else []
+        return SAME_EVENTS if any(each and self._is_held_out(each) for each in said) else None
+
+    def _is_held_out(self, said: "_Events") -> bool:
+        return any(
+            all(
+                set(core.arguments) <= set(event.arguments)
+                for core, event in zip(held_out, said, strict=True)
+            )
+            for held_out in self._events.get(_predicates(said), ())
+        )
+
+
+_Events = tuple[Event, Event]
+_Predicates = tuple[str, bool, str, bool]
+
+
+def _events_from(text: str) -> _Events | None:
+    """The pair of core events that was written so; None: words, or what this version does not write."""
+    former, _, latter = text.partition(ARROW)
+    events = event_from(former), event_from(latter)
+    return None if events[0] is None or events[1] is None else (events[0], events[1])
+
+
+def _predicates(events: _Events) -> _Predicates:
+    former, latter = events
+    return former.predicate, former.negated, latter.predicate, latter.negated
 
 
 def base_of(question: Question) -> str:

@@ -19,6 +19,7 @@ from pipeline.corpus.checked import open_candidates
 from pipeline.tasks.questions.ask import stage
 from pipeline.tasks.questions.ask.settings import AskSettings
 from pipeline.tasks.questions.ask.stage import AskedQuestions, run, split_of
+from pipeline.tasks.questions.events import Event, EventArgument
 from pipeline.tasks.questions.leakage import COPIED, SAME_EVENTS
 from pipeline.tasks.questions.pairs import read_event_pairs
 from pipeline.tasks.questions.votes import VOTES
@@ -209,6 +210,13 @@ def test_pairs_that_too_few_vote_for_are_neither_questions_nor_distractors(folde
         assert {
             name for name, why in refused.items() if why == stage.FEW_VOTES
         } == votes.keys() - good
+    of_pairs = read_json(folder / "manifest.json").get("annotation", [])
+    (voted,) = [
+        part
+        for part in read_json(folder.parent / "candidates/asked/seed-0/manifest.json")["annotation"]
+        if part["corpus"] == "toy"
+    ]
+    assert (voted["part"], voted["questions"]) == ("others", len(votes)), of_pairs
     write_votes(path, {"p00": 3, "q07": 1})
     with pytest.raises(InputError, match="votes for pair q07, which is none of these"):
         run(settings(folder, votes=path))
@@ -238,13 +246,43 @@ def test_pairs_that_leak_are_neither_questions_nor_distractors(tmp_path: Path) -
         run(settings(folder, apart=["dev", "test"]))
 
 
+def test_a_held_out_question_is_known_by_its_core_events_in_either_condition(
+    tmp_path: Path,
+) -> None:
+    """Whatever else the pair's events have, whose arguments are core by the settings of `pair`."""
+    drop = Event(
+        "drop", False, False, (EventArgument("subject", "he"), EventArgument("object", "jar"))
+    )
+    broken = Event("break", False, True, (EventArgument("subject", "jar"),))
+    core = pair_of_events("drop(object jar)", "break(object jar)")
+    denied = pair_of_events("not drop(object jar)", "break(object jar)")
+    first = pairs()[0]
+    made = [Pair(first.former, first.latter, events=(drop, broken)), *pairs()[1:]]
+    for events, reason in ((core, SAME_EVENTS), (denied, None)):
+        corpus = write_corpus(tmp_path / f"{reason}", TEXT, [question("x", "y", events=events)])
+        folder = write_pairs(corpus / "pairs", made)
+        for condition in ("basic", "reliable"):
+            assert asked(folder, apart=["dev"], condition=condition)[1].get("p00") == reason
+
+
+def test_the_folder_that_one_stands_in_is_a_corpus_like_others(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`--corpus .` is not the corpus around the pairs."""
+    other = write_corpus(
+        tmp_path / "other", [], [question("because he dropped the jar", "the jar broke")]
+    )
+    monkeypatch.chdir(other)
+    assert asked(folder, apart=["dev"], corpus=Path("."))[1] == {"p00": COPIED}
+
+
 def test_what_leaves_no_question_says_what_each_band_left(folder: Path) -> None:
     """In one line, before anything is written."""
     with pytest.raises(InputError) as caught:
         run(settings(folder, choice_band="-0.99--0.98"))
     assert (
         "no question comes of 32 pairs (32 fewer than three distractors; pairs 992 looked at as distractors, "
-        "0 left of these by the choice band, 0 left" in str(caught.value)
+        "0 left by the choice band, 0 left" in str(caught.value)
     )
     assert not (folder.parent / "candidates").exists()
 
@@ -262,7 +300,7 @@ def test_bands_of_quantiles_leave_as_much_of_any_vectors(
     asked(folder, choice_band="0.25-0.75", bands="quantile")
     assert "bands of cosines: choice between" in capsys.readouterr().out
     notes = read_json(folder.parent / "candidates/asked/seed-0/manifest.json")["notes"]
-    shares = notes["pairs were left of these by the choice band"] / 992
+    shares = notes["pairs were left by the choice band"] / 992
     assert 0.4 < shares < 0.6
 
 

@@ -124,6 +124,16 @@ def test_votes_are_counted_without_sheets_that_failed(
     assert counts["pairs without a vote that counts"] == "0"
 
 
+def test_a_sheet_may_go_through_a_spreadsheet(folder: Path) -> None:
+    """Which makes numbers of digits, and may end the file with a blank line."""
+    sheets = sheets_of(folder)
+    for path in sheets.glob("*/*.csv"):
+        assert all(row["key"][0].isalpha() for row in table(path))
+        fill(path)
+        path.write_text(f"{path.read_text()}\n")
+    assert len(votes_of(folder, read=sheets)) == 7
+
+
 def test_what_is_wrong_with_a_sheet_is_said_with_its_line(folder: Path) -> None:
     """A pair nobody asked, other events, no answer, no check, no sheet."""
     sheets = sheets_of(folder)

@@ -94,12 +94,12 @@ def _quantiles(band: Band, cosines: NDArray[np.float32]) -> Band:
 
 
 LEFT = (
-    "looked at as distractors", "left of these by the choice band", "left of these by the context band, too",
-    "left of these by the length band, too", "left of these with another event than the answer",
+    "looked at as distractors", "left by the choice band", "left by the choice and context bands",
+    "left by all three bands", "left by all three bands, of another event than the answer",
 )  # fmt: skip
 """What is counted of pairs that are looked at, each of what the one before it left."""
 
-REUSABLE = "left of these that were not reused too often"
+REUSABLE = "left by all of that, not reused too often"
 """The last of these counts, where reuse has a limit."""
 
 

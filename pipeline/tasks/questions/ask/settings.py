@@ -30,8 +30,8 @@ class AskSettings(SourceSettings):
     only_with: ClassVar[OnlyWith] = {"least": [("votes", ())]}
 
     pairs: Path = Field(description="Folder of event pairs that `conjoin pair` wrote.")
-    corpus: Path = Field(
-        Path(),
+    corpus: Path | None = Field(  # type: ignore[assignment] # unset it is none: "." is a corpus, too
+        None,
         description="Corpus folder with the held-out questions of --apart; unset: the one around PAIRS.",
     )
     condition: Literal["basic", "reliable"] = Field(

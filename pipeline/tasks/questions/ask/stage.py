@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import torch
 
-from pipeline.core.annotation import Annotation, place_name, recorded
+from pipeline.core.annotation import OTHERS, Annotation, Part, joined, place_name, recorded
 from pipeline.core.cards.candidates import CandidatesManifest
 from pipeline.core.console import say
 from pipeline.core.corpus_folder import (
@@ -18,6 +18,7 @@ from pipeline.core.corpus_folder import (
     SENTENCES_FILE,
     TEXT_FILE,
     corpus_around,
+    corpus_name,
     require_ingested,
 )
 from pipeline.core.documents import read_json
@@ -46,7 +47,7 @@ from pipeline.tasks.questions.votes import read_votes
 from pipeline.text.clauses import ClauseWording, context_text
 from pipeline.text.word_vectors import Senses
 
-ALGORITHM = 1
+ALGORITHM = 2
 """Raise it when a code change changes the rows made from the same settings and inputs."""
 
 NOBODY_ASKED = "nobody voted on it"
@@ -135,6 +136,7 @@ class AskedQuestions:
 
     def __init__(self, settings: AskSettings, home: Path) -> None:
         self._settings, self._home = settings, home
+        self._votes: Mapping[str, int] | None = None
         every = read_event_pairs(settings.pairs)
         self._manifest: CandidatesManifest = read_json(
             settings.pairs / MANIFEST, CandidatesManifest, needs=["shards"]
@@ -179,9 +181,9 @@ class AskedQuestions:
     def _refused(self, questions: list[Asked], every: Sequence[EventPair]) -> list[Asked]:
         """The same, with the reason of those that too few people vote for, or that leak."""
         settings = self._settings
-        votes, held_out = None, None
         if settings.votes:
-            votes = read_votes(settings.votes, {pair.pair_id: pair for pair in every})
+            self._votes = read_votes(settings.votes, {pair.pair_id: pair for pair in every})
+        votes, held_out = self._votes, None
         if settings.apart:
             corpus = _held_out(settings, self._home)
             held_out = HeldOutQuestions.read(corpus, settings.apart)
@@ -194,8 +196,9 @@ class AskedQuestions:
                 return NOBODY_ASKED if given < 0 else FEW_VOTES
             if held_out is None:
                 return None
-            known = question.events if settings.condition == "basic" else None
-            return held_out.leak([question.context, *question.choices], known)
+            return held_out.leak(
+                [question.context, *question.choices], question.events, question.pair
+            )
 
         return [replace(question, reason=reason(question)) for question in questions]
 
@@ -279,8 +282,15 @@ class AskedQuestions:
         return None
 
     def annotation(self) -> Annotation:
-        """That of the pairs."""
-        return recorded(self._manifest, place_name(self._settings.pairs))
+        """That of the pairs, and of each pair that people voted on whether it is one of cause and effect."""
+        record = recorded(self._manifest, place_name(self._settings.pairs))
+        if self._votes is None:
+            return record
+        voted = Part(
+            corpus=corpus_name(self._home), part=OTHERS, ids=digest_of(sorted(self._votes))[:8],
+            sentences=len(self._votes), questions=len(self._votes),
+        )  # fmt: skip
+        return joined([*record, voted])
 
     def items(self, unit: int) -> tuple[list[Asked], dict[str, int]]:
         """The questions of a unit."""
@@ -311,8 +321,7 @@ class AskedQuestions:
 
 
 def _home(settings: AskSettings) -> Path:
-    named = settings.corpus if settings.corpus != Path() else None
-    found = corpus_around(settings.pairs.absolute()) or named
+    found = corpus_around(settings.pairs.absolute()) or settings.corpus
     if found is None:
         raise InputError(
             "no corpus folder around these pairs, whose text has the word vectors", path=settings.pairs,
@@ -322,7 +331,7 @@ def _home(settings: AskSettings) -> Path:
 
 
 def _held_out(settings: AskSettings, home: Path) -> Path:
-    return home if settings.corpus == Path() else settings.corpus
+    return settings.corpus or home
 
 
 def _row(question: Asked) -> dict[str, Any]:

@@ -40,8 +40,8 @@ class AskedPair:
 
     @property
     def key(self) -> str:
-        """What tells its row from others."""
-        return digest_of([self.pair_id, self.former, self.latter])[:12]
+        """What tells its row from others; a letter comes first, for a spreadsheet makes numbers of digits."""
+        return f"k{digest_of([self.pair_id, self.former, self.latter])[:11]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +193,8 @@ def _rows(path: Path, columns: tuple[str, ...]) -> Iterator[tuple[int, list[str]
                     remedy=f"it must be {','.join(columns)}",
                 )  # fmt: skip
             for cells in reader:
+                if not cells:
+                    continue  # a blank line, which spreadsheets may end a file with
                 if len(cells) != len(columns):
                     raise InputError(
                         f"{len(cells)} cells instead of {len(columns)}", path=path, line=reader.line_num,

@@ -107,8 +107,8 @@ class SynthesizeSettings(SourceSettings):
     unit: int = Field(64, ge=1, description="Sources per work unit; one unit is one shard.")
     out: Path | None = Field(
         None,
-        description="Folder for the shards; unset: CORPUS/candidates/WRITER/seed-SEED, with -random and "
-        "-unfiltered or -filtered-by-FILTER after the former.",
+        description="Folder for the shards; unset: CORPUS/candidates/WRITER/seed-SEED (of attested: "
+        "attested-pairs), with -random and -unfiltered or -filtered-by-FILTER after WRITER.",
     )
 
     @field_validator("writer_license")
