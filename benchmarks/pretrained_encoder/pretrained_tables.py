@@ -3,7 +3,8 @@
 Usage: python benchmarks/pretrained_encoder/pretrained_tables.py data/study/genia-minilm data/study/gum-minilm
 
 One table for each corpus, size of L and annotation. Gains are over the row without candidates of the highest
-mean of that table, which is chosen by looking at it: candidates are held against the best there is. Intervals
+mean of that table, of those that have most seeds, which is chosen by looking at it: candidates are held
+against the best there is. Intervals
 as in equal_annotation.py: seeds and instances resampled, seeds and documents, and Student's over seeds. With
 ``--over SYSTEM`` they are over that row instead, whatever was annotated for it; ``--over NAME/SYSTEM`` takes
 it from another folder's outcomes of the same test split. With ``--parts`` instead: each system's accuracy by
@@ -40,7 +41,7 @@ def groups(outcomes: Outcomes) -> Mapping[tuple[str, str], Mapping[str, Sequence
 def rows(
     systems: Mapping[str, Sequence[Outcome]], right: Mapping[str, Correct], documents: Sequence[str]
 ) -> tuple[str, list[list[str]]]:
-    """The best system without candidates, and the rows of a table, by their means.
+    """The best system without candidates, among those of most seeds, and the rows of a table, by their means.
 
     Args:
         systems: their runs.
@@ -56,7 +57,7 @@ def rows(
         for name, runs in systems.items()
         if not any(run.get("has_candidates", True) for run in runs)
     }
-    best = max(alone, key=lambda name: means[name], default="")
+    best = max(alone, key=lambda name: (len(right[name]), means[name]), default="")
     made = []
     for name in sorted(systems, key=lambda each: means[each]):
         gain = [""] * 3 if name in alone or not best else gains(right[name], right[best], documents)

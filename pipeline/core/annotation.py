@@ -146,8 +146,17 @@ def recorded(document: Mapping[str, Any], name: str) -> Annotation:
 
 def place_name(folder: Path) -> str:
     """What is not known is called by its folder, alike for all seeds: ``attested-bert-sync``."""
-    own = folder.resolve()
-    return own.parent.name if own.name.startswith("seed-") else own.name
+    return name_of_place(folder.resolve().parts)
+
+
+def name_of_place(parts: Sequence[str]) -> str:
+    """The last part of a path that names neither a seed nor a draw, as ``NAME/250/seed-0`` does."""
+    kept = list(parts)
+    if len(kept) > 1 and kept[-1].startswith("seed-"):
+        kept.pop()
+        if len(kept) > 1 and (kept[-1].isdecimal() or kept[-1] == "full"):
+            kept.pop()
+    return kept[-1]
 
 
 def _digest(ids: Iterable[str]) -> str:

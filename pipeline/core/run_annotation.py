@@ -11,6 +11,7 @@ from pipeline.core.annotation import (
     Part,
     from_json,
     joined,
+    name_of_place,
     unknown,
 )
 from pipeline.core.cards.ingest import DrawFile
@@ -53,7 +54,4 @@ def annotation_of_run_card(card: Mapping[str, Any], corpus: Path) -> Annotation:
 
 def _without_seed(folder: str) -> str:
     """A folder by its name that is alike for all seeds: ``attested-bert``."""
-    parts = folder.strip("/").split("/")
-    if len(parts) > 1 and parts[-1].startswith("seed-"):
-        parts.pop()
-    return parts[-1]
+    return name_of_place(folder.strip("/").split("/"))

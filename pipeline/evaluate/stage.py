@@ -6,6 +6,7 @@ run are made; ``metrics.json`` is computed from the rows of all of them, so it d
 (``tasks/coordination/with_parser.py``).
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -45,6 +46,9 @@ ALGORITHM = 2
 """Raise it when a code change changes the predictions of the same runs (tests/test_golden.py)."""
 
 _METRICS = "metrics.json"
+
+_SEED = re.compile(r"seed-\d+/?$")
+"""Of a folder of candidates or of a parser: which seed's it is."""
 
 
 def _whole(card: dict[str, Any]) -> dict[str, Any]:
@@ -195,12 +199,9 @@ def _check_alike(runs: Sequence[tuple[Path, RunCard]]) -> None:
     """Runs that are averaged may differ in nothing but their seed."""
     first: dict[Path, tuple[Path, dict[str, Any], str | None]] = {}
     for folder, card in runs:
-        # The candidates' folder names the seed too.
-        alike: dict[str, Any] = {
-            k: v for k, v in card.get("settings", {}).items() if k not in {"seed", "candidates"}
-        }
-        if gold := alike.get("gold_of"):  # as a parser's folder does
-            alike["gold_of"] = gold.removesuffix(f"seed-{card['seed']}")
+        alike: dict[str, Any] = {k: v for k, v in card.get("settings", {}).items() if k != "seed"}
+        for place in alike.keys() & {"candidates", "gold_of"}:  # whose folders name a seed, too
+            alike[place] = _SEED.sub("", str(alike[place]))
         other, expected, model = first.setdefault(folder.parent, (folder, alike, card.get("model")))
         names = {k for k in {*alike, *expected} if alike.get(k) != expected.get(k)}
         if model is not None and card.get("model") == model:

@@ -28,7 +28,7 @@ LEARNED = "learned.json"
 
 
 def learned_from(folder: Path) -> frozenset[str]:
-    """Ids of the sentences that the parser of a folder learned from or chose its epoch by.
+    """Ids of the sentences that the parser of a folder learned from, gold or not, or chose its epoch by.
 
     Of a ready one none is known.
 
@@ -39,7 +39,9 @@ def learned_from(folder: Path) -> frozenset[str]:
         InputError: as ``what_it_learned``.
     """
     found = what_it_learned(folder)
-    return frozenset((*found["trees"], *found["dev"])) if found else frozenset()
+    if not found:
+        return frozenset()
+    return frozenset((*found["trees"], *found["dev"], *found.get("taught", ())))
 
 
 def what_it_learned(folder: Path) -> Learned | None:

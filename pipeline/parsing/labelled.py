@@ -10,8 +10,6 @@ from functools import cached_property
 from heapq import nsmallest
 from pathlib import Path
 
-from nltk.tree import Tree
-
 from pipeline.core.annotation import Annotation, joined
 from pipeline.core.cards.parser import ParserCard
 from pipeline.core.corpus_folder import SENTENCES_FILE, draw_file
@@ -25,7 +23,7 @@ from pipeline.parsing.annotated import learned
 from pipeline.parsing.encoders import encoder_inputs
 from pipeline.parsing.making import ALGORITHM, ENCODERS, ensure_trained, made_by_one, parser_output
 from pipeline.parsing.settings import ParserSettings
-from pipeline.parsing.taught import Taught
+from pipeline.parsing.taught import Taught, TaughtTrees
 
 
 @dataclass(frozen=True)
@@ -119,11 +117,11 @@ class LabelledParser:
             return drawn, validation
         return drawn + self._others({s.sentence_id for part in draw for s in part}), validation
 
-    def _taught_trees(self, own: Set[str]) -> list[tuple[tuple[str, ...], Tree]]:
+    def _taught_trees(self, own: Set[str]) -> TaughtTrees:
         """What another parser teaches: nothing of the draw, whether its sentences have trees or not."""
         draw = read_draw(self.corpus, self.settings.seed, self.labelled)
         drawn = {sentence.sentence_id for part in draw for sentence in part}
-        return self.taught.trees(own | drawn) if self.taught else []
+        return self.taught.trees(own | drawn) if self.taught else TaughtTrees([], [])
 
     def _others(self, drawn: set[str]) -> list[Sentence]:
         """The trees outside the draw whose ids have the smallest keys, so that fewer are a part of more."""

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import torch
 from accelerate import PartialState
-from nltk.tree import Tree
 
 from pipeline.core.annotation import Annotation, as_json
 from pipeline.core.cards.parser import Learned, ParserCard, ParserTraining
@@ -19,11 +18,11 @@ from pipeline.core.fingerprint import Fingerprint, Output
 from pipeline.core.types import Sentence
 from pipeline.executor import launch
 from pipeline.parsing.card import LEARNED
-from pipeline.parsing.encoders import ENCODER, words_encoder
+from pipeline.parsing.encoders import ENCODER, Encoder, words_encoder
 from pipeline.parsing.parser import CARD, REMEDY, given_tags, load_parser, tags_for
 from pipeline.parsing.settings import ParserSettings
 from pipeline.parsing.tagging import TAGGER, train_tagger
-from pipeline.parsing.taught import mixed
+from pipeline.parsing.taught import TaughtTrees, mixed
 from pipeline.parsing.training import MODEL, PRETRAIN, bracket_f1, train_parser, training_tree
 from pipeline.text.trees import parse_tree
 
@@ -37,8 +36,8 @@ ENCODERS = ("transformers", "tokenizers")
 Examples = Callable[[], tuple[list[Sentence], list[Sentence]]]
 """Finds the sentences to learn from and those to choose the epoch by; all have trees."""
 
-TaughtTrees = Callable[[Set[str]], list[tuple[tuple[str, ...], Tree]]]
-"""Words and trees to learn from beside the examples, given the ids of the sentences among those."""
+Teaching = Callable[[Set[str]], TaughtTrees]
+"""Finds what is learned from beside the examples, given the ids of the sentences among those."""
 
 Annotated = Callable[[list[Sentence], list[Sentence]], Annotation]
 """The record of a parser of those sentences."""
@@ -94,7 +93,7 @@ def ensure_trained(
     annotated: Annotated,
     *,
     encoder: str | None = None,
-    taught: TaughtTrees | None = None,
+    taught: Teaching | None = None,
     patience: int = 0,
 ) -> ParserCard:
     """Train the parser of a folder, unless the one that is there was made from the same inputs.
@@ -133,8 +132,11 @@ def ensure_trained(
     else:
         train, dev = examples()
         output.begin()
-        facts = _train(folder, settings, train, dev, encoder, taught, patience)
-        beside, tagged = _write_beside(folder, settings.seed, train, dev)
+        own = {sentence.sentence_id for sentence in (*train, *dev)}
+        words = None if encoder is None else words_encoder(encoder)  # before another parser's hours
+        also = taught(own) if taught else None
+        facts = _train(folder, settings, train, dev, words, also, patience)
+        beside, tagged = _write_beside(folder, settings.seed, train, dev, also)
         names = [MODEL, PRETRAIN]
         if encoder is not None:
             names += sorted(f"{ENCODER}/{path.name}" for path in (folder / ENCODER).iterdir())
@@ -147,11 +149,18 @@ def ensure_trained(
 
 
 def _write_beside(
-    folder: Path, seed: int, train: Sequence[Sentence], dev: Sequence[Sentence]
+    folder: Path,
+    seed: int,
+    train: Sequence[Sentence],
+    dev: Sequence[Sentence],
+    taught: TaughtTrees | None = None,
 ) -> tuple[dict[str, FileFacts], dict[str, bool]]:
     """Write what the parser learned from and, where that has tags, a tagger; the card says whether."""
     trees, watched = (sorted(sentence.sentence_id for sentence in part) for part in (train, dev))
-    write_json(folder / LEARNED, Learned(trees=trees, dev=watched))
+    ids = Learned(trees=trees, dev=watched)
+    if taught:
+        ids["taught"] = sorted(taught.ids)
+    write_json(folder / LEARNED, ids)
     (folder / TAGGER).unlink(missing_ok=True)
     tagged = train_tagger(folder / TAGGER, ((s.words, s.tags) for s in train), seed)
     names = (LEARNED, TAGGER) if tagged else (LEARNED,)
@@ -163,18 +172,14 @@ def _train(  # noqa: PLR0917 - called once, in the order of what it is made of
     settings: ParserSettings,
     train: Sequence[Sentence],
     dev: Sequence[Sentence],
-    encoder: str | None,
+    words: Encoder | None,
     taught: TaughtTrees | None,
     patience: int,
 ) -> ParserCard:
     tagged = settings.tags == "treebank"
-    own = {sentence.sentence_id for sentence in (*train, *dev)}
-    words = None if encoder is None else words_encoder(encoder)  # before another parser's hours
     if settings.mixed_precision == "bf16":
         warn_of_slow_bf16(best_device())
-    taught_trees = (
-        [training_tree(tree, words, None) for words, tree in taught(own)] if taught else []
-    )
+    taught_trees = [training_tree(tree, of, None) for of, tree in taught.trees] if taught else []
     best = train_parser(
         folder,
         mixed([_training_tree(s, tagged) for s in train], taught_trees),

@@ -28,6 +28,19 @@ from pipeline.parsing.parser import CARD, REMEDY
 
 
 @dataclass(frozen=True, slots=True)
+class TaughtTrees:
+    """What a parser learns from another one.
+
+    Attributes:
+        ids: of the sentences.
+        trees: their words and trees; sentences of the same words have one.
+    """
+
+    ids: Sequence[str]
+    trees: Sequence[tuple[tuple[str, ...], Tree]]
+
+
+@dataclass(frozen=True, slots=True)
 class Taught:
     """What a parser is to learn from another one.
 
@@ -59,8 +72,8 @@ class Taught:
         of_candidates = recorded(manifest, place_name(self.candidates))
         return joined([*of_candidates, *annotation_of_parser(self.teacher)])
 
-    def trees(self, without: Set[str]) -> list[tuple[tuple[str, ...], Tree]]:
-        """Words and tree of each sentence once, in the order of the shards; what is left out is counted.
+    def trees(self, without: Set[str]) -> "TaughtTrees":
+        """Each sentence once, in the order of the shards; what is left out is counted.
 
         Args:
             without: ids of sentences that are not taken: those with gold trees, and those of the draw.
@@ -86,7 +99,9 @@ class Taught:
         for reason, count in reasons.items():
             if count:
                 say(f"left out: {count:,} ({reason})")
-        return found
+        read = {words for words, _ in found}
+        ids = [name for name, words in words_of.items() if name not in own and words in read]
+        return TaughtTrees(ids, found)
 
     def _shards(self) -> list[Path]:
         shards = open_candidates(self.candidates)

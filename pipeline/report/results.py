@@ -194,6 +194,8 @@ def read_generation(corpus: Path, folder: str) -> Generation:
             ours = settings.get("parser") == "labelled"
             trees = f"the {settings.get('labelled', '?')} labelled" if ours else "the corpus's"
             name = f"{HARVESTED}, parser of {trees} trees"
+            if named_trees := settings.get("trees"):
+                name = f"{HARVESTED}, parser of the trees {named_trees}"
             if settings.get("parser") == "treebank":
                 name = f"{HARVESTED}, trees that the text came with"
             return Generation(folder, name, (5, 0, "", False, False, [], folder), HARVESTED)
@@ -201,7 +203,9 @@ def read_generation(corpus: Path, folder: str) -> Generation:
             continue
         cards = sorted((corpus / "models" / lm).glob("**/pretrain.json"))
         model = model_system(lm, read_json(cards[0], PretrainCard) if cards else {})
-        rest = ["spans from gold trees"] if settings.get("trees") == "treebank" else []
+        of = settings.get("trees") or "parsed"
+        named_rest = {"parsed": [], "treebank": ["spans from gold trees"]}
+        rest = list(named_rest.get(of, [f"spans from the trees {of}"]))
         rest += [
             str(said).replace("-", " ")
             for said, papers in (

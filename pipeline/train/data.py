@@ -20,7 +20,7 @@ from pipeline.train.settings import TrainSettings
 from pipeline.train.stream import CandidateStream
 
 _LATER = {"variant", "conjuncts"}
-OF_L = "of a sentence of L or its validation sentences"
+OF_L = "of a sentence that is L's, validates or is learned from as gold"
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,7 @@ def read_data(
         excluded["others"] = further.tally
     if candidates is not None and candidates.left_out:
         # such as natural text harvested beside a smaller L
-        excluded["candidates"] = Tally(len(candidates), Counter({OF_L: candidates.left_out}))
+        excluded["shards"] = Tally(len(candidates), Counter({OF_L: candidates.left_out}))
     return TrainData(
         labelled, others, learned, sources, measured, candidates, uncovered, excluded, dict(own.notes)
     )  # fmt: skip

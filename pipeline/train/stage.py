@@ -232,7 +232,7 @@ class _Run:
                     output, self.claim, learner, {**record, "annotation": annotation}, seconds
                 )
             checkpoints.clear()
-            self._tell(learner, excluded)
+            self._tell(learner, data, excluded)
 
     def _read(self, predictor: Model[Any]) -> tuple[TrainData, list[dict[str, Any]]]:
         """What is learned from, and the record of what was annotated for it.
@@ -476,7 +476,7 @@ class _Run:
             card["notes"] = data.notes
         return card
 
-    def _tell(self, learner: Learner, excluded: Mapping[str, Tally]) -> None:
+    def _tell(self, learner: Learner, data: TrainData, excluded: Mapping[str, Tally]) -> None:
         refused: Sequence[tuple[str, str, int]] = [
             (what, reason, count)
             for what, tally in excluded.items()
@@ -490,7 +490,12 @@ class _Run:
             f"{learner.selection.describe(self.task.evaluation.figure)} of {learner.step}; "
             f"accepted {log.accepted:,} of {log.seen:,} candidates seen"
         )
-        if log.seen and learner.selection.step <= settings.warm_steps:
+        if data.candidates is not None and not log.seen:
+            say(
+                f"No candidate was looked at (--warm-steps {settings.warm_steps}, --steps {settings.steps}, "
+                f"--k {settings.k}), so this predictor learnt from L alone"
+            )
+        elif log.seen and learner.selection.step <= settings.warm_steps:
             say(
                 f"That is before the first candidate joined (after step {settings.warm_steps}), so this "
                 "predictor learnt from L alone; see how validation went on (history.jsonl)"

@@ -1,5 +1,9 @@
 """The record of what was annotated: unions, levels, and the words of a table's column."""
 
+from pathlib import Path
+
+import pytest
+
 from pipeline.core.annotation import (
     LABELLED,
     OTHERS,
@@ -10,6 +14,7 @@ from pipeline.core.annotation import (
     level,
     of_draw,
     part_of,
+    place_name,
     shared_level,
     unknown,
 )
@@ -108,3 +113,18 @@ def test_seeds_that_differ_are_of_the_level_of_those_that_differ_alike() -> None
     mixed = shared_level({0: drawn, 1: more})
     assert mixed == shared_level({0: drawn, 1: more})
     assert mixed not in (shared_level({0: more, 1: more}), shared_level({0: more, 1: drawn}))
+
+
+@pytest.mark.parametrize(
+    ("place", "name"),
+    [
+        ("candidates/gold/250/seed-0", "gold"),
+        ("parsers/l-trees/full/seed-12", "l-trees"),
+        ("candidates/attested-bert-sync/seed-0", "attested-bert-sync"),
+        ("chosen/250", "250"),
+        ("chosen", "chosen"),
+    ],
+)
+def test_what_is_not_known_goes_by_its_own_name(place: str, name: str) -> None:
+    """Not by its seed or its draw, which others have, too."""
+    assert place_name(Path("/somewhere") / place) == name

@@ -94,7 +94,7 @@ def test_a_selection_rests_on_its_judges_too(predictor: Path, tmp_path: Path) ->
     assert record(tmp_path / "plain/manifest.json") == of_l()
     asked = {"places": [folder], "predictor": predictor, "delta": 0.0}
     select.run(SelectSettings(**asked, out=tmp_path / "unknown"))
-    assert record(tmp_path / "unknown/manifest.json") == joined([*of_l(), *unknown("4")])
+    assert record(tmp_path / "unknown/manifest.json") == joined([*of_l(), *unknown("baseline")])
     known = {"system": "baseline", "mode": "baseline", "labelled": 4, "seed": 1}
     known |= {"annotation": as_json(of_l(1, trees=False))}
     write_json(predictor.parent / "run.json", known)

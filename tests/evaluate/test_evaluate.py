@@ -371,6 +371,27 @@ def test_runs_whose_parser_of_gold_is_of_their_seed_are_alike() -> None:
         evaluate._check_alike(runs("parsers/l/40/seed-0", "parsers/m/40/seed-1"))
 
 
+def test_runs_of_other_candidates_are_not_alike() -> None:
+    """Those of another seed are; of which kind they are is what a mean would hide."""
+
+    def runs(*candidates: str | None) -> list[tuple[Path, dict[str, Any]]]:
+        return [
+            (
+                Path(f"runs/x/40/seed-{seed}"),
+                CARD | {"seed": seed, "settings": {"candidates": each}},
+            )
+            for seed, each in enumerate(candidates)
+        ]
+
+    evaluate._check_alike(
+        runs("candidates/a/seed-0", "candidates/a/seed-1", "candidates/a/seed-1/")
+    )
+    evaluate._check_alike(runs("candidates/chosen", "candidates/chosen"))
+    for others in ("candidates/b/seed-1", "candidates/chosen", None):
+        with pytest.raises(InputError, match="differs from seed-0 in candidates, so their mean"):
+            evaluate._check_alike(runs("candidates/a/seed-0", others))
+
+
 def test_runs_whose_encoder_lies_elsewhere_are_alike() -> None:
     """Of the same weights by their digest; of others, or unknown ones, they are not."""
 

@@ -26,7 +26,7 @@ from pipeline.harvest import stage as harvest
 from pipeline.harvest.settings import HarvestSettings
 from pipeline.parsing import labelled, making, taught
 from pipeline.parsing.annotated import annotation_of_parser
-from pipeline.parsing.card import LEARNED, corpus_parser, parser_identity
+from pipeline.parsing.card import LEARNED, corpus_parser, learned_from, parser_identity
 from pipeline.parsing.labelled import LabelledParser
 from pipeline.preparse import stage as preparse
 from pipeline.preparse.settings import PreparseSettings
@@ -482,6 +482,8 @@ def test_a_parser_learns_from_sentences_of_candidates_as_another_reads_them(
     assert set(words[len(outside) :]) == {s.words for s in outside}
     card = read_json(corpus / "parsers/again/10/seed-0/parser.json")
     assert card["training"]["taught"] == len(outside)
+    known = learned_from(corpus / "parsers/again/10/seed-0")  # which no harvest by it takes
+    assert {s.sentence_id for s in (*outside, *LABELLED)} <= known
     printed = capsys.readouterr()
     assert "left out: 1 (labelled or validation)" in printed.out + printed.err
 

@@ -655,11 +655,14 @@ def test_systems_have_the_papers_names_and_order(tmp_path: Path) -> None:
     ]  # fmt: skip
     made = {"bert-no-sync": {"lm": "bert", "sync": False},
             "t5-sync-mean": {"lm": "t5", "sync": True, "synchronize": "mean"},
+            "t5-l": {"lm": "t5", "sync": True, "trees": "l-trees"},
+            "found": {"fills": "harvested", "parser": "corpus", "trees": "l-trees"},
             "mine": {"lm": None}, "bert-x": {}}  # fmt: skip
     for name, settings in made.items():
         write_json(tmp_path / f"candidates/{name}/seed-0/manifest.json", {"settings": settings})
     assert [read_generation(tmp_path, name).name for name in made] == [
-        "BERT, not synchronized", "T5, synchronized, mean", "mine", "bert-x",
+        "BERT, not synchronized", "T5, synchronized, mean", "T5, synchronized, spans from the trees l-trees",
+        "harvested, parser of the trees l-trees", "mine", "bert-x",
     ]  # fmt: skip
 
 

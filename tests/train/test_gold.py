@@ -15,7 +15,7 @@ from pipeline.core.files import sha256_of, write_json
 from pipeline.core.parquet import read_rows, write_rows
 from pipeline.core.schema import CANDIDATES, SENTENCES, sentence_row
 from pipeline.train import stage as train
-from pipeline.train.data import TrainData, fresh_model, read_data
+from pipeline.train.data import OF_L, TrainData, fresh_model, read_data
 
 OWN, MORE = [f"s{n}" for n in range(40)], [f"s{n}" for n in range(94, 114)]
 
@@ -56,7 +56,9 @@ def test_l_is_extended_by_what_is_not_in_it(corpus: Path, tmp_path: Path) -> Non
     assert data.excluded["others"].to_dict() == {"seen": 12, "kept": 12, "refused": {}}
 
 
-def test_candidates_of_these_sentences_are_left_out(corpus: Path, tmp_path: Path) -> None:
+def test_candidates_of_these_sentences_are_left_out(
+    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """They are L's now, and what a parser finds in them is not to stand beside their gold."""
     (shard, _) = sorted((corpus / "candidates/t5-sync/seed-0").glob("*.parquet"))
     rows = list(read_rows(shard, CANDIDATES))
@@ -66,7 +68,18 @@ def test_candidates_of_these_sentences_are_left_out(corpus: Path, tmp_path: Path
     folder = parser(tmp_path / "parser", MORE[:12])
     data = read(corpus, folder, candidates=tmp_path / "c")
     assert data.candidates is not None
-    assert data.candidates.left_out == sum(row["sentence_id"] in MORE[:12] for row in rows) > 0
+    left_out = sum(row["sentence_id"] in MORE[:12] for row in rows)
+    assert data.candidates.left_out == left_out > 0
+    gold_of = str(folder)
+    train.run(settings(corpus, candidates=tmp_path / "c", gold_of=gold_of, out=tmp_path / "run"))
+    kept = read_json(tmp_path / "run/run.json")["excluded"]
+    assert kept["shards"] == {
+        "seen": len(rows),
+        "kept": len(rows) - left_out,
+        "refused": {OF_L: left_out},
+    }
+    assert kept["candidates"]["seen"] > 0  # which are those that were looked at
+    assert OF_L in " ".join(capsys.readouterr().out.split())
 
 
 def test_a_run_says_so(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -95,6 +95,15 @@ def test_books_balance(runs: Callable[[str], Path]) -> None:
     assert run["excluded"]["candidates"] == {"seen": len(rows), "kept": len(rows), "refused": {}}
 
 
+@pytest.mark.parametrize("given", [{"warm_steps": 20}, {"k": 0}])
+def test_a_run_that_looks_at_no_candidate_says_so(
+    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], given: dict[str, int]
+) -> None:
+    """For its name, and its place among systems with candidates, say otherwise."""
+    train.run(settings(corpus, steps=20, out=tmp_path / "run", **given))
+    assert "so this predictor learnt from L alone" in " ".join(capsys.readouterr().out.split())
+
+
 def test_no_filter_accepts_all(runs: Callable[[str], Path]) -> None:
     """δ = 0: the first K candidates of every step are taken, and no probability is asked for."""
     rows = scored(runs("no-filter"))

@@ -62,8 +62,10 @@ class ParserCard(TypedDict):
 class Learned(TypedDict):
     """``learned.json``, which stands beside a parser trained here, but for an earlier version's.
 
-    Ids of the sentences whose trees it learned from, and of those that chose its epoch.
+    Ids of the sentences whose trees it learned from, of those that chose its epoch, and of those that another
+    parser read for it.
     """
 
     trees: list[str]
     dev: list[str]
+    taught: NotRequired[list[str]]
