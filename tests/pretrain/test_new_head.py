@@ -159,15 +159,16 @@ def test_a_ready_model_may_be_an_encoder_alone(
     raw: Path, encoder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A predictor learns with it, as experiments have it; fills are refused with what helps."""
-    run(PretrainSettings(corpus=raw, lm="bert", ready=str(encoder)))
+    run(PretrainSettings(corpus=raw, lm="bert-alone", ready=str(encoder)))
     assert "without a head: for predictors and parsers, not for fills" in capsys.readouterr().out
     learned = tiny.build(tmp_path / "tiny")
-    shutil.rmtree(learned / "models/bert")
-    shutil.copytree(raw / "models/bert", learned / "models/bert")
-    train(tiny.settings(learned, mode="baseline", candidates=None))
+    shutil.copytree(raw / "models/bert-alone", learned / "models/bert-alone")
+    train(tiny.settings(learned, mode="baseline", candidates=None, encoder="models/bert-alone"))
     assert (learned / "runs/baseline/40/seed-0/predictor").is_dir()
     with pytest.raises(ModelError, match=r"without the head of a masked LM; give it one.*--base"):
-        generate.run(GenerateSettings(corpus=raw, lm="bert", out=tmp_path / "out", fills="free"))
+        generate.run(
+            GenerateSettings(corpus=raw, lm="bert-alone", out=tmp_path / "out", fills="free")
+        )
 
 
 def test_twins_need_a_head(raw: Path, encoder: Path) -> None:
