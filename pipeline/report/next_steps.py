@@ -12,10 +12,11 @@ from pipeline.core.cards.candidates import CandidatesManifest
 from pipeline.core.cards.trees import PreparseCard
 from pipeline.core.comparison import Comparison
 from pipeline.core.documents import read_json
+from pipeline.core.runs import ALONE as PARSER_ALONE
 from pipeline.core.runs import ELSE, NO_AUGMENTATION, TOGETHER, Run, candidates_at_hand
 from pipeline.report.opening import ALONE, FEW, HELPS, UNCLEAR, WITHOUT, WORSE, Headline
 from pipeline.report.prose import Fact
-from pipeline.report.results import FULL, Metrics, read_generation
+from pipeline.report.results import FULL, Metrics, Result, read_generation
 
 _STEPS = 3
 _WORTH = 0.01  # a gain that more seeds may still show: less is not worth their time
@@ -104,15 +105,15 @@ def _use(good: Headline, runs: Sequence[Run], corpus: Path, root: str) -> Iterat
         if shown:
             yield Step(
                 Fact("next_steps.predict"),
-                _command("conjoin predict", shown, f"TEXT{_parser(good, run, corpus, root)}"),
+                _command("conjoin predict", shown, f"TEXT{_parser(good.best, run, corpus, root)}"),
             )
         if folder or shown:
             return
 
 
-def _parser(good: Headline, run: Run, corpus: Path, root: str) -> str:
-    """The option that puts the best system's parser beside a run's predictor, if it has one that is there."""
-    system = good.best.system if good.best else None
+def _parser(used: Result | None, run: Run, corpus: Path, root: str) -> str:
+    """The option that puts a system's parser beside a run's predictor, if it has one that is there."""
+    system = used.system if used else None
     if system is None or system.combined not in (ELSE, TOGETHER):
         return ""
     lets = " --tau 0" * (system.combined == ELSE)  # every structure of the parser stands
@@ -159,7 +160,7 @@ def _trees_are_gold(corpus: Path) -> bool:
 def _more(
     metrics: Metrics, found: Sequence[Headline], runs: Sequence[Run], corpus: Path, root: str
 ) -> Iterator[Step]:
-    """What is left open: more seeds where they may tell, L alone where nothing is to be gained."""
+    """What is left open: more seeds where they may tell; no candidates where nothing is to be gained."""
     open_ = [v for v in found if v.gain and _may_tell(v.kind, v.gain)]
     if open_:
         first = open_[0]
@@ -175,14 +176,16 @@ def _more(
         if verdict.kind == WITHOUT:
             yield _to_compare(metrics, verdict, runs, corpus, root)
     lost = [v for v in found if v.gain and v.kind in (UNCLEAR, WORSE) and v not in open_]
-    if lost:
+    for rival in dict.fromkeys(v.against.system for v in lost if v.against):
+        alike = [v for v in lost if v.against and v.against.system == rival]
         yield Step(
             Fact(
-                "next_steps.alone",
-                sizes=[metrics.label(v.labelled) for v in lost],
-                most=max(v.gain.high for v in lost if v.gain),
+                "next_steps.without",
+                sizes=[metrics.label(v.labelled) for v in alike],
+                most=max(v.gain.high for v in alike if v.gain),
+                system=None if rival.is_baseline else rival,
             ),
-            _alone(metrics, lost[0], root),
+            _without(metrics, alike[0], runs, corpus, root),
         )
 
 
@@ -219,9 +222,31 @@ def _to_compare(
     )
 
 
+def _without(
+    metrics: Metrics, verdict: Headline, runs: Sequence[Run], corpus: Path, root: str
+) -> str:
+    """The command that uses the best system without candidates, or trains its predictor."""
+    rival = verdict.against
+    if rival is None or rival.system.is_baseline:
+        return _alone(metrics, verdict, root)
+    wanted = verdict.labelled, rival.system.predictor
+    for run in runs:
+        if (run.labelled, run.system) == wanted and (run.folder / "predictor").is_dir():
+            shown = _inside(run.folder / "predictor", corpus, root)
+            return _command("conjoin predict", shown, f"TEXT{_parser(rival, run, corpus, root)}")
+    if rival.system.combined == PARSER_ALONE:
+        return _command("conjoin evaluate", root, f"--parser {rival.system.parser}")
+    return _alone(metrics, verdict, root)
+
+
 def _alone(metrics: Metrics, verdict: Headline, root: str) -> str:
-    """The command that trains on L alone."""
+    """The command that trains on L alone, as the best system without candidates did if that is more."""
     rest = f"--mode baseline --labelled {_draw(metrics, verdict)}"
+    system = verdict.against.system if verdict.against else None
+    if system and system.gold_of is not None:
+        rest += f" --gold-of {shlex.quote(console.one_line(system.gold_of))}"
+    if system and system.brackets is not None:
+        rest += f" --brackets {system.brackets:g}"
     return _command("conjoin train", root, rest)
 
 

@@ -297,3 +297,30 @@ def test_what_stands_beside_a_parser_is_called_so() -> None:
     mine = System("mine", "filter").with_parser("l-trees", "else")
     assert system_phrase(mine) == "“mine” beside the parser l-trees (else)"
     assert system_phrase(ALONE) == "the parser corpus alone"
+
+
+def test_where_nothing_is_gained_the_best_without_candidates_is_used(tmp_path: Path) -> None:
+    """With its parser, if it has one; its predictor is learned anew, with its options, where it is gone."""
+    corpus = build(tmp_path / "tiny", {"baseline": [0.3] * 3, "t5": [0.55] * 3})
+    made = document(T5)
+    made["comparisons"] = [gain_of(str(BESIDE), 0.001, 0.002, against=str(ELSE), seeds=20)]
+    metrics = Metrics.parse(made)
+
+    def steps() -> dict[str, str]:
+        found = next_steps(metrics, verdicts(metrics), read_runs(corpus), corpus)
+        return {step.text.sentence: step.command for step in found}
+
+    assert steps()["next_steps.without"] == "conjoin train data/tiny --mode baseline --labelled 100"
+    for each in read_runs(corpus):
+        (each.folder / "predictor").mkdir(exist_ok=True)
+    place = "data/tiny/runs/baseline/100/seed-0/predictor"
+    command = f"conjoin predict {place} TEXT --parser data/tiny --tau 0"
+    assert steps()["next_steps.without"] == command
+    (step,) = (
+        step
+        for step in next_steps(metrics, verdicts(metrics), read_runs(corpus), corpus)
+        if step.command == command
+    )
+    assert "use parser corpus, else baseline: the best system with candidates gains" in str(
+        step.text
+    )
