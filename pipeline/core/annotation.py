@@ -7,6 +7,7 @@ and releases carry the record, tables show it, and a gain is a difference betwee
 """
 
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -244,6 +245,24 @@ def described(annotation: Sequence[Part], corpus: str) -> str:
         if part.part == UNKNOWN
     ]
     return "; ".join(texts)
+
+
+def of_seeds(texts: Iterable[str]) -> str:
+    """Records of one system's seeds in words: numbers that differ as ranges, ``senses of 455 to 672 others``.
+
+    Args:
+        texts: of ``described``, at least one; those that differ in more than numbers are all named.
+    """
+    found = list(dict.fromkeys(texts))
+    if len({_NUMBER.sub("", each) for each in found}) > 1:
+        return " or ".join(found)
+    numbers = zip(*(_NUMBER.findall(each) for each in found), strict=True)
+    ranges = [sorted(set(each), key=lambda n: int(n.replace(",", ""))) for each in numbers]
+    shown = (each[0] if len(each) == 1 else f"{each[0]} to {each[-1]}" for each in ranges)
+    return _NUMBER.sub(lambda _: next(shown), found[0])
+
+
+_NUMBER = re.compile(r"\d[\d,]*")
 
 
 def _size(parts: Mapping[str, Part]) -> int:

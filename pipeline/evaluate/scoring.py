@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pipeline.core.annotation import Annotation, as_json, described, from_json
+from pipeline.core.annotation import Annotation, as_json, described, from_json, of_seeds
 from pipeline.core.cards.evaluation import EvaluatedRun, SummaryRow
 from pipeline.core.comparison import mean_sd
 from pipeline.core.runs import System
@@ -74,7 +74,7 @@ def summary(runs: Sequence[EvaluatedRun], corpus: str) -> list[SummaryRow]:
                 "labelled": labelled,
                 "draw": members[0]["draw"],
                 "seeds": [m["seed"] for m in members],
-                "annotated": " or ".join(dict.fromkeys(texts)),
+                "annotated": of_seeds(texts),
                 "mean": {name: value[0] for name, value in columns.items()},
                 "sd": {name: value[1] for name, value in columns.items()},
                 "criteria": {

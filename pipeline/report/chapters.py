@@ -78,7 +78,7 @@ def accuracy(found: ReportMaterial) -> Iterator[Part]:
     words = [Fact("findings.paragraph", found=findings(metrics, found.runs))]
     yield _of(accuracy_table(metrics, found.size), panels, name="accuracy", words=words)
     if not gains and any(result.system.has_candidates for result in block):
-        yield Fact("missing.gains")
+        yield Fact("missing.gains", parsers=metrics.words.parsers)
 
 
 def ablation(found: ReportMaterial) -> Iterator[Part]:

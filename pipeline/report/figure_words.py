@@ -21,6 +21,7 @@ class FigureWords:
         right: when an answer is.
         criteria: other figures, with what each is.
         criteria_title: of their table.
+        parsers: whether ``evaluate --parser`` makes rows that candidates can be compared with.
     """
 
     title: str
@@ -33,6 +34,7 @@ class FigureWords:
     right: str = "all of it is right, and nothing is missing"
     criteria: Mapping[str, str] = field(default_factory=dict)
     criteria_title: str = ""
+    parsers: bool = False
 
 
 _WORDS = {
@@ -53,6 +55,7 @@ _WORDS = {
             "exact": "all conjuncts are exactly right",
         },
         criteria_title="Four criteria",
+        parsers=True,
     ),
     RELATIONS: FigureWords(
         title="F1",

@@ -6,7 +6,15 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from pipeline.core.annotation import Annotation, Part, described, joined, shared_level, unknown
+from pipeline.core.annotation import (
+    Annotation,
+    Part,
+    described,
+    joined,
+    of_seeds,
+    shared_level,
+    unknown,
+)
 from pipeline.core.candidates import HARVESTED
 from pipeline.core.cards.candidates import CandidatesManifest
 from pipeline.core.cards.models import PretrainCard
@@ -306,7 +314,7 @@ class Metrics:
         levels = {cell: shared_level(each) for cell, each in records.items()}
         corpus = document.get("corpus", "")
         annotated = {
-            cell: " or ".join(dict.fromkeys(described(each, corpus) for each in found.values()))
+            cell: of_seeds(described(each, corpus) for each in found.values())
             for cell, found in records.items()
         }
         results = [

@@ -13,6 +13,7 @@ from pipeline.core.annotation import (
     joined,
     level,
     of_draw,
+    of_seeds,
     part_of,
     place_name,
     shared_level,
@@ -128,3 +129,14 @@ def test_seeds_that_differ_are_of_the_level_of_those_that_differ_alike() -> None
 def test_what_is_not_known_goes_by_its_own_name(place: str, name: str) -> None:
     """Not by its seed or its draw, which others have, too."""
     assert place_name(Path("/somewhere") / place) == name
+
+
+def test_seeds_that_differ_in_numbers_are_said_in_one() -> None:
+    """As the senses of explicit pairs, whose number goes by what each seed's model confuses."""
+    texts = [f"senses of 2,770 + 554; senses of {n} others" for n in ("715", "1,037", "974", "715")]
+    assert of_seeds(texts) == "senses of 2,770 + 554; senses of 715 to 1,037 others"
+    assert of_seeds(texts[:1]) == texts[0]
+    assert (
+        of_seeds(["trees of 9", "trees of 9; trees of 8 others"])
+        == "trees of 9 or trees of 9; trees of 8 others"
+    )
