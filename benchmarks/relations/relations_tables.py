@@ -1,7 +1,7 @@
 """The tables of the study of relations, from what each model said of each pair, which is kept.
 
-    python benchmarks/relations/relations_tables.py keep data/study/gdtb-minilm  # after `conjoin evaluate`
-    python benchmarks/relations/relations_tables.py print data/study/gdtb-minilm  # data/world-relations alike
+    python benchmarks/relations/relations_tables.py keep data/gdtb  # after `conjoin repro relations`
+    python benchmarks/relations/relations_tables.py print data/gdtb  # data/world-relations alike
 
 ``keep`` adds the runs that `conjoin evaluate` measured to benchmarks/outcomes/CORPUS.jsonl: of each run a
 letter a pair, in the order of the corpus, so that no word of the treebank is in it. ``print`` needs the
