@@ -1244,7 +1244,7 @@ def test_what_is_missing_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert [fact.about for fact in missing[2:3]] == [
         {"size": "100 labelled sentences", "inspecting": False}
     ]
-    assert "runs that inspect no candidates" in str(missing[2])
+    assert "only runs without a filter" in str(missing[2])
     out = capsys.readouterr().out
     assert "55.00 %" in out
     assert "has not been tried with 100 labelled sentences" in " ".join(out.split())

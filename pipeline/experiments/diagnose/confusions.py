@@ -97,6 +97,9 @@ def show(
             for number, sense, row in zip(numbers, senses, matrix.tolist(), strict=True)
         ],
     )
+    if not cells:
+        say(f"no confusion of {least_errors} errors or more; say a smaller --least-errors")
+        return
     table(
         f"largest confusions, of {least_errors} errors or more",
         ("true", "taken for", "errors", "of", "rate"),

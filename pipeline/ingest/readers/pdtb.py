@@ -232,10 +232,11 @@ def _text_of(path: str, files: dict[str, tuple[str, bytes]]) -> str:
         and wanted & {_composed(other.name), _composed(other.stem)}
     )
     if len(found) != 1:
-        there = f"there are {' and '.join(found)}" if found else f"there is no {beside}"
+        wanted_name = f"{beside.parent / beside.stem}.*"
+        there = f"there are {' and '.join(found)}" if found else f"there is no {wanted_name}"
         raise InputError(
             f"no text for this document: {there}", path=files[path][0],
-            remedy=f"call it {beside}, as its relations are called; only the suffix may be another",
+            remedy=f"call it {wanted_name}, as its relations are called, with any suffix",
         )  # fmt: skip
     return found[0]
 

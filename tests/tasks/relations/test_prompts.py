@@ -137,7 +137,7 @@ def test_definitions_of_ones_own_go_over_pdtbs(tmp_path: Path) -> None:
     """In letters of any case; a sense that nobody defined is said, and what a file looks like."""
     place = tmp_path / "senses.yaml"
     place.write_text("Contingency.Cause: one thing leads to the other\nCause.Wa: desu\n")
-    senses = Definitions(place)
+    senses = Definitions(place, ["cause.wa"])
     assert senses["contingency.cause"].definition == "one thing leads to the other"
     assert (senses["cause.wa"].name, senses["cause.wa"].definition) == ("Cause.Wa", "desu")
     assert Definitions().facts() != senses.facts()
@@ -147,6 +147,11 @@ def test_definitions_of_ones_own_go_over_pdtbs(tmp_path: Path) -> None:
         place.write_text(wrong)
         with pytest.raises(ConjoinError, match="definition"):
             Definitions(place)
+    place.write_text("Kausal.Grund: ein Grund\n")
+    with pytest.raises(
+        ConjoinError, match=r"'Kausal\.Grund' is no sense of .*the corpus has cause\.wa"
+    ):
+        Definitions(place, ["cause.wa"])
 
 
 def test_every_sense_of_the_thesis_has_its_definition() -> None:

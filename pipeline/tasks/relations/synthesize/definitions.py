@@ -1,6 +1,6 @@
 """What senses are called in prompts, and how they are defined there."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -26,13 +26,20 @@ class Definitions:
 
     Args:
         place: a YAML file of definitions by name, which go over PDTB-3's; None: there is none.
+        senses: of the corpus, which the file may define beside PDTB-3's.
 
     Raises:
-        InputError: the file is none of definitions.
+        InputError: the file is none of definitions, or defines a sense that is neither's.
     """
 
-    def __init__(self, place: Path | None = None) -> None:
+    def __init__(self, place: Path | None = None, senses: Sequence[str] = ()) -> None:
         own = {} if place is None else _checked(read_yaml(place), place)
+        there = {name.casefold() for name in (*_of_pdtb(), *senses)}
+        if other := next((name for name in own if name.casefold() not in there), None):
+            raise InputError(
+                f"{other!r} is no sense of the corpus, nor of the PDTB 3", path=place,
+                remedy=f"the corpus has {', '.join(senses)}",
+            )  # fmt: skip
         self._known = {
             name.casefold(): Sense(name, definition)
             for name, definition in {**_of_pdtb(), **own}.items()

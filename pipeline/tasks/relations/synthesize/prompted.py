@@ -13,7 +13,7 @@ from pipeline.corpus.licences import UNKNOWN
 from pipeline.models.loading import identity, locate
 from pipeline.models.roles import ENCODER, check_role
 from pipeline.models.writers.protocol import TOO_LONG, Prompt, Writer, WrittenAnswer
-from pipeline.tasks.relations.pairs import Pair
+from pipeline.tasks.relations.pairs import Pair, senses_of
 from pipeline.tasks.relations.synthesize.completions import Completions
 from pipeline.tasks.relations.synthesize.confused import Confused
 from pipeline.tasks.relations.synthesize.definitions import Definitions
@@ -49,7 +49,7 @@ class PromptedModel:
 
     def __init__(self, settings: SynthesizeSettings, known: Confused) -> None:
         self._settings, self._known = settings, known
-        self._senses = Definitions(settings.definitions)
+        self._senses = Definitions(settings.definitions, senses_of(settings.corpus))
         for cell in known.cells:
             self._senses.require(cell.true, cell.predicted)
         self._encoder = locate(settings.neighbours, settings.corpus, settings.seed)
