@@ -72,7 +72,7 @@ class Taught:
         of_candidates = recorded(manifest, place_name(self.candidates))
         return joined([*of_candidates, *annotation_of_parser(self.teacher)])
 
-    def trees(self, without: Set[str]) -> "TaughtTrees":
+    def trees(self, without: Set[str]) -> TaughtTrees:
         """Each sentence once, in the order of the shards; what is left out is counted.
 
         Args:

@@ -13,10 +13,10 @@ from pipeline.core.cards.trees import PreparseCard
 from pipeline.core.comparison import Comparison
 from pipeline.core.documents import read_json
 from pipeline.core.runs import ALONE as PARSER_ALONE
-from pipeline.core.runs import ELSE, NO_AUGMENTATION, TOGETHER, Run, candidates_at_hand
+from pipeline.core.runs import ELSE, NO_AUGMENTATION, TOGETHER, Run, System, candidates_at_hand
 from pipeline.report.opening import ALONE, FEW, HELPS, UNCLEAR, WITHOUT, WORSE, Headline
 from pipeline.report.prose import Fact
-from pipeline.report.results import FULL, Metrics, Result, read_generation
+from pipeline.report.results import FULL, Metrics, read_generation
 
 _STEPS = 3
 _WORTH = 0.01  # a gain that more seeds may still show: less is not worth their time
@@ -50,9 +50,7 @@ def _steps(
     metrics: Metrics, found: Sequence[Headline], runs: Sequence[Run], corpus: Path, root: str
 ) -> Iterator[Step]:
     if (good := _good(metrics, found)) and good.best:
-        wanted = good.labelled, good.best.system.predictor
-        own = [r for r in runs if (r.labelled, r.system) == wanted]
-        yield from _use(good, own, corpus, root)
+        yield from _use(good, good.best.system, runs, corpus, root)
     yield from _more(metrics, found, runs, corpus, root)
     if all(verdict.kind == ALONE for verdict in found):
         yield _with_candidates(metrics, found, corpus, root)
@@ -84,14 +82,22 @@ def _good(metrics: Metrics, found: Sequence[Headline]) -> Headline | None:
     )
 
 
-def _use(good: Headline, runs: Sequence[Run], corpus: Path, root: str) -> Iterator[Step]:
+def _runs_of(verdict: Headline, system: System, runs: Sequence[Run]) -> list[Run]:
+    """The runs whose predictor a system uses."""
+    return [
+        run for run in runs if (run.labelled, run.system) == (verdict.labelled, system.predictor)
+    ]
+
+
+def _use(
+    good: Headline, system: System, runs: Sequence[Run], corpus: Path, root: str
+) -> Iterator[Step]:
     """Read the candidates of the best system, and find coordinations with its predictor.
 
     Those of the first seed: to choose one by its test figures would be to fit them.
     """
-    for run in runs:
-        predictor, folder = run.folder / "predictor", candidates_at_hand(run, corpus)
-        shown = _inside(predictor, corpus, root) if predictor.is_dir() else ""
+    for run in _runs_of(good, system, runs):
+        folder, predict = candidates_at_hand(run, corpus), _predict(system, run, corpus, root)
         if folder:
             candidates = _inside(folder, corpus, root)
             augment = run.system.augment if run.system.augment != NO_AUGMENTATION else ""
@@ -102,19 +108,23 @@ def _use(good: Headline, runs: Sequence[Run], corpus: Path, root: str) -> Iterat
                 size=good.phrase,
             )
             yield Step(learn, _command("conjoin browse", candidates))
-        if shown:
-            yield Step(
-                Fact("next_steps.predict"),
-                _command("conjoin predict", shown, f"TEXT{_parser(good.best, run, corpus, root)}"),
-            )
-        if folder or shown:
+        if predict:
+            yield Step(Fact("next_steps.predict"), predict)
+        if folder or predict:
             return
 
 
-def _parser(used: Result | None, run: Run, corpus: Path, root: str) -> str:
+def _predict(system: System, run: Run, corpus: Path, root: str) -> str:
+    """The command that uses a run's predictor as a system does; empty: it is not there."""
+    if not (run.folder / "predictor").is_dir():
+        return ""
+    shown = _inside(run.folder / "predictor", corpus, root)
+    return _command("conjoin predict", shown, f"TEXT{_parser(system, run, corpus, root)}")
+
+
+def _parser(system: System, run: Run, corpus: Path, root: str) -> str:
     """The option that puts a system's parser beside a run's predictor, if it has one that is there."""
-    system = used.system if used else None
-    if system is None or system.combined not in (ELSE, TOGETHER):
+    if system.combined not in (ELSE, TOGETHER):
         return ""
     lets = " --tau 0" * (system.combined == ELSE)  # every structure of the parser stands
     named = corpus / f"parsers/{system.parser}/{run.draw}/seed-{run.seed}"
@@ -128,8 +138,7 @@ def _parser_of_candidates(verdict: Headline, runs: Sequence[Run], corpus: Path) 
 
     None where that is not known: they are not at hand, or their manifest leaves it open.
     """
-    system = verdict.best.system.predictor if verdict.best else None
-    own = [run for run in runs if (run.labelled, run.system) == (verdict.labelled, system)]
+    own = _runs_of(verdict, verdict.best.system, runs) if verdict.best else []
     folders = [folder for run in own if (folder := candidates_at_hand(run, corpus))]
     if not folders or not (manifest := folders[0] / "manifest.json").is_file():
         return None
@@ -226,16 +235,14 @@ def _without(
     metrics: Metrics, verdict: Headline, runs: Sequence[Run], corpus: Path, root: str
 ) -> str:
     """The command that uses the best system without candidates, or trains its predictor."""
-    rival = verdict.against
-    if rival is None or rival.system.is_baseline:
+    system = verdict.against.system if verdict.against else None
+    if system is None or system.is_baseline:
         return _alone(metrics, verdict, root)
-    wanted = verdict.labelled, rival.system.predictor
-    for run in runs:
-        if (run.labelled, run.system) == wanted and (run.folder / "predictor").is_dir():
-            shown = _inside(run.folder / "predictor", corpus, root)
-            return _command("conjoin predict", shown, f"TEXT{_parser(rival, run, corpus, root)}")
-    if rival.system.combined == PARSER_ALONE:
-        return _command("conjoin evaluate", root, f"--parser {rival.system.parser}")
+    for run in _runs_of(verdict, system, runs):
+        if predict := _predict(system, run, corpus, root):
+            return predict
+    if system.combined == PARSER_ALONE:
+        return _command("conjoin evaluate", root, f"--parser {system.parser}")
     return _alone(metrics, verdict, root)
 
 

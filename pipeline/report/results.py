@@ -193,27 +193,32 @@ class Generation(NamedTuple):
     fills: str = "free"
 
 
+def _harvested_from(settings: Mapping[str, Any]) -> str:
+    """Whose trees harvested coordinations were read off."""
+    if settings.get("parser") == "treebank":
+        return "trees that the text came with"
+    if trees := settings.get("trees"):
+        return f"parser of the trees {trees}"
+    if settings.get("parser") == "labelled":
+        return f"parser of the {settings.get('labelled', '?')} labelled trees"
+    return "parser of the corpus's trees"
+
+
 def read_generation(corpus: Path, folder: str) -> Generation:
     """What made the folder ``candidates/FOLDER``, from a manifest in it and its model's card."""
     for manifest in sorted((corpus / "candidates" / folder).glob("*/manifest.json")):
         about: CandidatesManifest = read_json(manifest, CandidatesManifest)
         settings = about.get("settings", {})
         if settings.get("fills") == HARVESTED:
-            ours = settings.get("parser") == "labelled"
-            trees = f"the {settings.get('labelled', '?')} labelled" if ours else "the corpus's"
-            name = f"{HARVESTED}, parser of {trees} trees"
-            if named_trees := settings.get("trees"):
-                name = f"{HARVESTED}, parser of the trees {named_trees}"
-            if settings.get("parser") == "treebank":
-                name = f"{HARVESTED}, trees that the text came with"
+            name = f"{HARVESTED}, {_harvested_from(settings)}"
             return Generation(folder, name, (5, 0, "", False, False, [], folder), HARVESTED)
         if not is_model_name(lm := settings.get("lm")):
             continue
         cards = sorted((corpus / "models" / lm).glob("**/pretrain.json"))
         model = model_system(lm, read_json(cards[0], PretrainCard) if cards else {})
-        of = settings.get("trees") or "parsed"
-        named_rest = {"parsed": [], "treebank": ["spans from gold trees"]}
-        rest = list(named_rest.get(of, [f"spans from the trees {of}"]))
+        rest = []
+        if (trees := settings.get("trees")) not in {None, "parsed"}:
+            rest += [f"spans from {'gold trees' if trees == 'treebank' else f'the trees {trees}'}"]
         rest += [
             str(said).replace("-", " ")
             for said, papers in (

@@ -59,6 +59,14 @@ class Event:
     arguments: tuple[EventArgument, ...]
 
 
+Predicates = tuple[str, bool, str, bool]
+
+
+def predicates_of(former: Event, latter: Event) -> Predicates:
+    """What two pairs of events have alike if one can contain the other: predicates, and whether negated."""
+    return former.predicate, former.negated, latter.predicate, latter.negated
+
+
 def event_text(event: Event) -> str:
     """An event as a person reads it: ``not break(subject glass, on impact)``."""
     marks = ("not " if event.negated else "") + ("passive " if event.passive else "")

@@ -16,7 +16,7 @@ from pipeline.core.corpus_folder import QUESTIONS_FILE
 from pipeline.core.errors import InputError
 from pipeline.core.questions import ARROW, CAUSE, Question, read_questions
 from pipeline.core.types import SPLITS
-from pipeline.tasks.questions.events import Event, event_from
+from pipeline.tasks.questions.events import Event, Predicates, event_from, predicates_of
 from pipeline.tasks.questions.frames import deep
 from pipeline.tasks.questions.pairs import EventPair
 from pipeline.text.natural import find_words
@@ -35,11 +35,11 @@ class HeldOutQuestions:
 
     def __init__(self, questions: Sequence[Question]) -> None:
         self._repeats = NearRepeats([_plain_words([base_of(each)]) for each in questions])
-        self._texts = {each.events for each in questions} - {None}
-        self._events: dict[_Predicates, list[_Events]] = defaultdict(list)
+        self._texts = {each.events for each in questions if each.events is not None}
+        self._events: dict[Predicates, list[_Events]] = defaultdict(list)
         for text in self._texts:
-            if text and (events := _events_from(text)):
-                self._events[_predicates(events)].append(events)
+            if events := _events_from(text):
+                self._events[predicates_of(*events)].append(events)
 
     @classmethod
     def read(cls, corpus: Path, splits: Sequence[str]) -> "HeldOutQuestions":
@@ -82,12 +82,11 @@ class HeldOutQuestions:
                 set(core.arguments) <= set(event.arguments)
                 for core, event in zip(held_out, said, strict=True)
             )
-            for held_out in self._events.get(_predicates(said), ())
+            for held_out in self._events.get(predicates_of(*said), ())
         )
 
 
 _Events = tuple[Event, Event]
-_Predicates = tuple[str, bool, str, bool]
 
 
 def _events_from(text: str) -> _Events | None:
@@ -95,11 +94,6 @@ def _events_from(text: str) -> _Events | None:
     former, _, latter = text.partition(ARROW)
     events = event_from(former), event_from(latter)
     return None if events[0] is None or events[1] is None else (events[0], events[1])
-
-
-def _predicates(events: _Events) -> _Predicates:
-    former, latter = events
-    return former.predicate, former.negated, latter.predicate, latter.negated
 
 
 def base_of(question: Question) -> str:

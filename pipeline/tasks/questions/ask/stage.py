@@ -136,7 +136,6 @@ class AskedQuestions:
 
     def __init__(self, settings: AskSettings, home: Path) -> None:
         self._settings, self._home = settings, home
-        self._votes: Mapping[str, int] | None = None
         every = read_event_pairs(settings.pairs)
         self._manifest: CandidatesManifest = read_json(
             settings.pairs / MANIFEST, CandidatesManifest, needs=["shards"]
@@ -144,7 +143,9 @@ class AskedQuestions:
         require_ingested(home, TEXT_FILE)
         with threads_of_torch(settings.threads):
             self._senses = Senses.read(home / TEXT_FILE, seed=0)
-        questions = self._refused(self._unanswered(every), every)
+        known = {pair.pair_id: pair for pair in every}
+        self._votes = read_votes(settings.votes, known) if settings.votes else None
+        questions = self._refused(self._unanswered(every))
         self.notes: Mapping[str, int] = {NOT_BASIC: len(every) - len(questions)}
         questions, counts = self._with_distractors(questions)
         self.notes = {**self.notes, **{f"pairs were {what}": n for what, n in counts.items()}}
@@ -178,11 +179,9 @@ class AskedQuestions:
             if pair.pair_id in cores
         ]  # fmt: skip
 
-    def _refused(self, questions: list[Asked], every: Sequence[EventPair]) -> list[Asked]:
+    def _refused(self, questions: list[Asked]) -> list[Asked]:
         """The same, with the reason of those that too few people vote for, or that leak."""
         settings = self._settings
-        if settings.votes:
-            self._votes = read_votes(settings.votes, {pair.pair_id: pair for pair in every})
         votes, held_out = self._votes, None
         if settings.apart:
             corpus = _held_out(settings, self._home)

@@ -9,7 +9,7 @@ sentence may leave out a noun that the former one names.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
-from pipeline.tasks.questions.events import Event, EventArgument
+from pipeline.tasks.questions.events import Event, EventArgument, Predicates, predicates_of
 from pipeline.tasks.questions.frames import CaseFrame
 
 Grade = Literal["☆☆☆", "☆☆", "☆", "?"]
@@ -32,9 +32,9 @@ class LanguageResources:
         pairs: Iterable[tuple[Event, Event]],
     ) -> None:
         self._frames = frames
-        self._pairs: dict[tuple[str, bool, str, bool], list[tuple[Event, Event]]] = {}
+        self._pairs: dict[Predicates, list[tuple[Event, Event]]] = {}
         for former, latter in pairs:
-            self._pairs.setdefault(_key(former, latter), []).append((former, latter))
+            self._pairs.setdefault(predicates_of(former, latter), []).append((former, latter))
 
     def score(self, event: Event) -> float:
         """The score of a simple sentence: that of its nouns in the best frame which has them all, or 0."""
@@ -46,12 +46,8 @@ class LanguageResources:
         return any(
             set(known.arguments) <= set(former.arguments)
             and _is_in(second.arguments, former.arguments, latter.arguments)
-            for known, second in self._pairs.get(_key(former, latter), ())
+            for known, second in self._pairs.get(predicates_of(former, latter), ())
         )
-
-
-def _key(former: Event, latter: Event) -> tuple[str, bool, str, bool]:
-    return former.predicate, former.negated, latter.predicate, latter.negated
 
 
 def _is_in(
