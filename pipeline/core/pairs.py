@@ -111,6 +111,11 @@ class Pair:
         return replace(self, senses=tuple(each for each in self.senses if each in senses))
 
 
+def pair_text(arg1: str, arg2: str) -> str:
+    """Both arguments in brackets, as people read them."""
+    return f"[{arg1}] [{arg2}]"
+
+
 def pair_row(pair: Pair) -> dict[str, Any]:
     """The row of a pair."""
     return {name: getattr(pair, name) for name in PAIRS.names}

@@ -165,6 +165,11 @@ def question_candidate_id(pair_id: str, context: str, choices: tuple[str, ...], 
     return digest_of([pair_id, context, choices, answer])[:24]
 
 
+def question_text(asks: str, context: str, choices: Sequence[str]) -> str:
+    """The context, what is asked, and the choices in brackets, as people read them."""
+    return f"{context} Its {asks}: {' '.join(f'[{choice}]' for choice in choices)}"
+
+
 ARROW = " → "
 """Between two core events."""
 

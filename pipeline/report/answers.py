@@ -6,7 +6,7 @@ from pathlib import Path
 from pipeline.core.answered import ANSWERS_FILE, AnsweredInstance, read_answered
 from pipeline.corpus.licences import terms
 from pipeline.report.examples import place_of
-from pipeline.report.opening import verdicts
+from pipeline.report.opening import Headline, verdicts
 from pipeline.report.prose import Fact
 from pipeline.report.results import Metrics, Result, short_name
 from pipeline.report.sections import Section, ShownAnswer
@@ -15,7 +15,7 @@ from pipeline.report.sections import Section, ShownAnswer
 def answers_section(
     corpus: Path, metrics: Metrics, *, count: int, seed: int, own_use: bool
 ) -> tuple[Section | None, list[Fact]]:
-    """``count`` instances with the answers of the systems that the report opens with, at its main |L|.
+    """``count`` instances with the answers of two systems at the report's main |L|: ``_compared`` says which.
 
     Those that come first by ``place_of`` are drawn, whatever was said of them. The runs are of the first seed
     that both systems have.
@@ -38,7 +38,11 @@ def answers_section(
         return None, []
     if not path.is_file():
         return None, [Fact("missing.answers")]
-    systems, first = _compared(metrics)
+    systems = _compared(metrics)
+    if not (common := set.intersection(*(set(each.by_seed) for each in systems))):
+        systems = systems[-1:]
+        common = set(systems[0].by_seed)
+    first = min(common)
     drawn = heapq.nsmallest(count, read_answered(path), key=lambda each: place_of(seed, each.name))
     shown = [each for each in drawn if own_use or terms(each.license).redistributable]
     withheld = len(drawn) - len(shown)
@@ -54,21 +58,29 @@ def answers_section(
         split=metrics.split,
         instances=what,
         right=metrics.words.right,
+        across=len({each.level for each in systems}) > 1,
     )
     named = {str(each.system): short_name(each.system) for each in systems}
     listed = [_shown(each, named, metrics.main, first) for each in shown]
     return Section("What was answered", [words], answers=listed), missing
 
 
-def _compared(metrics: Metrics) -> tuple[list[Result], int]:
-    """What the gain at the main |L| is over, and the best system, and the first seed of both."""
-    opening = next(each for each in verdicts(metrics) if each.labelled == metrics.main)
-    found = [each for each in (opening.against, opening.best) if each is not None]
-    found = found or metrics.block(metrics.main)[:1]
-    if not (common := set.intersection(*(set(each.by_seed) for each in found))):
-        found = found[-1:]
-        common = set(found[0].by_seed)
-    return found, min(common)
+def _compared(metrics: Metrics) -> list[Result]:
+    """What the first gain at the main |L| is over, and the best system; one of them where there is no other.
+
+    Where nothing has the annotation of any best system, the baseline stands beside the best of them.
+    """
+    openings = [each for each in verdicts(metrics) if each.labelled == metrics.main]
+    gained = (each for each in openings if each.against)
+    opening = next(gained, None) or max(openings, key=_reached)
+    block = metrics.block(metrics.main)
+    baseline = next((each for each in block if each.system == metrics.baseline), None)
+    found = [opening.against or baseline, opening.best]
+    return [each for each in found if each is not None] or block[:1]
+
+
+def _reached(opening: Headline) -> float:
+    return (opening.best and opening.best.mean["overall"]) or 0.0
 
 
 def _shown(

@@ -19,8 +19,8 @@ from pipeline.report.audit import Audit
 from pipeline.report.charts import Panel
 from pipeline.report.comparisons import across_table, caveat, comparisons_table
 from pipeline.report.differences import differences
-from pipeline.report.examples import unfinished_folders
 from pipeline.report.findings import findings
+from pipeline.report.generations import unfinished_folders
 from pipeline.report.language_models import LanguageModel, model_tables, unkept
 from pipeline.report.markdown import Table
 from pipeline.report.paper_tables import (
@@ -40,8 +40,8 @@ class ReportMaterial:
 
     ``audit`` is None where there is none, and ``no_audit`` says why. ``generated`` are examples of each
     folder of candidates, ``examples`` those that systems accepted and rejected; ``judging`` is said above the
-    latter; ``unshown`` says which examples and judgements there could not be, and ``unanswered`` which
-    ``answers``.
+    latter; ``withheld`` says of how many of either the text must not be handed on; ``unshown`` says which
+    examples and judgements there could not be, and ``unanswered`` which ``answers``.
     """
 
     corpus: Path
@@ -52,6 +52,7 @@ class ReportMaterial:
     models: Sequence[LanguageModel]
     examples: Sequence[ExampleList]
     generated: Sequence[ExampleList]
+    withheld: Fact | None
     seed: int
     judging: Sequence[Fact]
     unshown: Sequence[Fact]
@@ -164,10 +165,14 @@ def filtering(found: ReportMaterial) -> Iterator[Part]:
 
 
 def generated(found: ReportMaterial) -> Iterator[Part]:
-    """Candidates of each generation as they were made, with nobody's choice among them."""
+    """Candidates of each generation as they were made, with nobody's choice among them, and what for."""
+    if table := provenance.confusions_table(found.corpus):
+        yield _of(table)
     if found.generated:
-        words = [Fact("examples.of_generations", seed=found.seed)]
+        words = [Fact("examples.of_generations", seed=found.seed, task=found.metrics.task)]
         yield Section("What each generation made", words, examples=found.generated)
+    if found.withheld:
+        yield found.withheld
     for folder in unfinished_folders(found.corpus):
         yield Fact("missing.unfinished", folder=folder)
 
@@ -213,7 +218,7 @@ def times(found: ReportMaterial) -> Iterator[Part]:
 def counts(found: ReportMaterial) -> Iterator[Part]:
     """Counts of the corpus and of generation, the settings, and all runs."""
     own = found.metrics.task == COORDINATION
-    generation = provenance.generation_table(found.corpus) if own else None
+    generation = provenance.generation_table(found.corpus, found.metrics.task)
     for table in (provenance.corpus_table(found.corpus), generation):
         if table:
             yield _of(table)

@@ -1,7 +1,6 @@
-"""Candidates to look at: drawn of each folder, and accepted or rejected (Table 4); counts of their fills."""
+"""Candidates to look at, as runs accepted or rejected them (Table 4); counts of their fills."""
 
 import hashlib
-import heapq
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,7 +8,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from pipeline.core.candidates import has_candidates, is_unfinished
 from pipeline.core.parquet import read_batches, read_rows
 from pipeline.core.runs import Run, candidates_at_hand, not_at_hand
 from pipeline.core.schema import CANDIDATES, SCORED
@@ -20,72 +18,20 @@ from pipeline.report.audit import read_verdicts
 from pipeline.report.findings import better_generator
 from pipeline.report.judgements import HandJudgement, wilson
 from pipeline.report.prose import Fact
-from pipeline.report.results import Metrics, read_generation, system_key, system_phrase
+from pipeline.report.results import Metrics, system_key, system_phrase
 from pipeline.report.sections import ExampleList, ShownCandidate
 from pipeline.text.natural import readable
 
 _OPEN, _CLOSE = "\x02", "\x03"  # cannot occur in XML text, and no tokenizer makes them
 _FILLS = pa.schema([CANDIDATES.field(name) for name in ("fill", "conjuncts", "reference")])
-_IDS = pa.schema([CANDIDATES.field("candidate_id")])
 
 
-def generation_lists(corpus: Path, *, count: int, seed: int) -> list[ExampleList]:
-    """``count`` candidates of each generation, from the folder of its first seed, as they were made.
-
-    Those that come first by ``place_of`` are drawn, whatever a run thought of them; of the oracle's
-    sample where it judged one. Generations stand in their order, all but the first folded. Folders that
-    are not finished are left out: ``unfinished_folders``.
-
-    Raises:
-        InputError: a shard is damaged.
-    """
-    verdicts = read_verdicts(corpus)
-    folders: dict[str, Path] = {}
-    for folder in _candidate_folders(corpus):
-        if count and not is_unfinished(folder) and has_candidates(folder):
-            folders.setdefault(folder.parent.name, folder)
-    generations = sorted((read_generation(corpus, name) for name in folders), key=lambda g: g.key)
-    found: list[ExampleList] = []
-    for generation in generations:
-        folder = folders[generation.folder]
-        known = _known(verdicts, folder)
-        ids = (
-            name
-            for shard in open_candidates(folder)
-            for batch in read_batches(shard, _IDS)
-            for name in batch.column("candidate_id").to_pylist()
-            if not known or name in known
-        )
-        drawn = heapq.nsmallest(count, ids, key=lambda name: place_of(seed, name))
-        candidates = find_candidates({(folder, name) for name in drawn})
-        examples = [_example(candidates[folder, name], known) for name in drawn]
-        title = f"{generation.name}, {folder.name.replace('-', ' ')}"
-        found.append(ExampleList(title, drawn=examples, folded=bool(found)))
-    return found
-
-
-def unfinished_folders(corpus: Path) -> list[str]:
-    """The folders of candidates that are not finished, by their places in the corpus folder."""
-    folders = _candidate_folders(corpus)
-    return [each.relative_to(corpus).as_posix() for each in folders if is_unfinished(each)]
-
-
-def _candidate_folders(corpus: Path) -> list[Path]:
-    return sorted(corpus.glob("candidates/*/seed-*"), key=_seed_of)
-
-
-def _seed_of(folder: Path) -> tuple[int, str]:
-    """Order of the folders of a generation: by the number of the seed."""
-    number = folder.name.removeprefix("seed-")
-    return (int(number) if number.isdigit() else 0), folder.as_posix()
-
-
-def _known(verdicts: Mapping[tuple[Path, str], str], folder: Path) -> dict[str, str]:
+def known_verdicts(verdicts: Mapping[tuple[Path, str], str], folder: Path) -> dict[str, str]:
     """Candidate id → verdict, of those that the oracle judged of one folder."""
     return {name: verdict for (place, name), verdict in verdicts.items() if place == folder}
 
 
-def _example(candidate: Candidate, known: Mapping[str, str]) -> ShownCandidate:
+def example_of(candidate: Candidate, known: Mapping[str, str]) -> ShownCandidate:
     """A candidate with its conjuncts in brackets and the oracle's verdict, if there is one."""
     return ShownCandidate(
         candidate_id=candidate.candidate_id,
@@ -244,7 +190,7 @@ def draw_examples(
         InputError: a file is damaged, or a judged candidate is not in the folder.
     """
     number, scored, shards = run
-    known = _known(verdicts or {}, shards)
+    known = known_verdicts(verdicts or {}, shards)
     # Rows stand in the order of the judgements, so a later one replaces an earlier.
     last = {
         str(row["candidate_id"]): row
@@ -262,7 +208,7 @@ def draw_examples(
 
     def example(row: Mapping[str, Any]) -> ShownCandidate:
         return replace(
-            _example(found[shards, row["candidate_id"]], known),
+            example_of(found[shards, row["candidate_id"]], known),
             probability=row["probability"],
             accepted=row["accepted"],
             step=row["step"],

@@ -100,9 +100,7 @@ _OTHER = FigureWords(
     "Figures", "figure", ("reaches", ""), "Figures of the task", "Figures", "source"
 )
 
-OF_COORDINATION = frozenset(
-    {"Annotations", "Filter", "Generated", "Accepted, rejected", "The paper"}
-)
+OF_COORDINATION = frozenset({"Annotations", "Filter", "Accepted, rejected", "The paper"})
 """Chapters that are about fills, or about the paper's tables."""
 
 

@@ -10,6 +10,7 @@ from pipeline.core.cards.candidates import CandidatesManifest, SelectionForm
 from pipeline.core.cards.ingest import IngestCard
 from pipeline.core.cards.times import Times
 from pipeline.core.cards.trees import PreparseCard
+from pipeline.core.corpora import COORDINATION
 from pipeline.core.corpus_folder import INGEST_RECORD
 from pipeline.core.documents import read_json
 from pipeline.core.markdown import percent
@@ -71,8 +72,8 @@ def ranked(keys: Iterable[str], order: Sequence[str]) -> list[str]:
     return sorted(keys, key=lambda key: (order.index(key) if key in order else len(order), key))
 
 
-def generation_table(corpus: Path) -> Table | None:
-    """Kept and refused candidates of each kind, all seeds together, and how varied the fills are."""
+def generation_table(corpus: Path, task: str) -> Table | None:
+    """Kept and refused candidates of each kind, all seeds together; of fills also how varied they are."""
     folders = candidate_folders(corpus)
     if not folders:
         return None
@@ -83,18 +84,15 @@ def generation_table(corpus: Path) -> Table | None:
         )
         for kind, found in folders.items()
     }
-    fills = {kind: fill_statistics(folders[kind]) for kind in tallies}
-
+    of_fills = task == COORDINATION
     reasons = [reason for reason, _ in Tally.merged(tallies.values()).rows()[1:]]
     found = {
         kind: {
             "seeds": len(folders[kind]),
-            "fills tried": tally.seen,
+            ("fills tried" if of_fills else "tried"): tally.seen,
             "candidates": tally.kept,
             **{f"refused: {reason}": tally.refused[reason] for reason in reasons},
-            "distinct fills, %": 100 * fills[kind].distinct / max(fills[kind].candidates, 1),
-            "words per fill": fills[kind].fill_words,
-            "words per reference span": fills[kind].reference_words,
+            **(_fills(folders[kind]) if of_fills else {}),
         }
         for kind, tally in tallies.items()
     }
@@ -103,6 +101,48 @@ def generation_table(corpus: Path) -> Table | None:
         {"": name, **{kind: figures[name] for kind, figures in found.items()}} for name in names
     ]
     return records_table("Generation", records)
+
+
+def _fills(folders: Sequence[Path]) -> dict[str, float]:
+    fills = fill_statistics(folders)
+    return {
+        "distinct fills, %": 100 * fills.distinct / max(fills.candidates, 1),
+        "words per fill": fills.fill_words,
+        "words per reference span": fills.reference_words,
+    }
+
+
+def confusions_table(corpus: Path) -> Table | None:
+    """Which senses new pairs were made of, because a run's model takes them for others; None without any."""
+    found: dict[tuple[str | int, ...], list[str]] = {}
+    for kind, folders in candidate_folders(corpus).items():
+        for folder in folders:
+            about = read_json(folder / MANIFEST, CandidatesManifest)
+            if about.get("settings", {}).get("confused") == "random":
+                continue
+            for cell in about.get("inputs", {}).get("confusions", ()):
+                found.setdefault((folder.name, *cell), []).append(kind)
+    records = [
+        {
+            "sense": true,
+            "taken for": predicted,
+            "candidates": ", ".join(kinds),
+            "seed": str(seed).removeprefix("seed-"),
+            "errors": errors,
+            "of": there,
+        }
+        for (seed, true, predicted, errors, there), kinds in sorted(found.items())
+    ]
+    return (
+        records_table(
+            "The confusions that new pairs were made of",
+            records,
+            names=3,
+            note=Fact("notes.confusions"),
+        )
+        if records
+        else None
+    )
 
 
 def selections(corpus: Path) -> list[tuple[str, Fact]]:

@@ -70,6 +70,12 @@ class ExampleList:
     drawn: Sequence[ShownCandidate] = field(repr=False, default=())
 
     @property
+    def has_long_labels(self) -> bool:
+        """Whether a label needs more room than a constituent's: a sense does."""
+        shown = (*self.accepted, *self.rejected, *self.drawn)
+        return any(len(each.label) > 8 for each in shown)
+
+    @property
     def groups(self) -> list[tuple[str, Sequence[ShownCandidate]]]:
         """The examples with what they are called."""
         if self.drawn:

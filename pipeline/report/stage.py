@@ -18,8 +18,9 @@ from pipeline.core.runs import System, read_runs
 from pipeline.report.answers import answers_section
 from pipeline.report.audit import read_audit
 from pipeline.report.chapters import CONTENTS, ReportMaterial
-from pipeline.report.examples import example_lists, generation_lists, place_of, to_hand_on
+from pipeline.report.examples import example_lists, place_of, to_hand_on
 from pipeline.report.figure_words import OF_COORDINATION
+from pipeline.report.generations import generation_lists
 from pipeline.report.judgements import HandJudgement, offer_sheet, read_judgements
 from pipeline.report.language_models import model_curves, read_models
 from pipeline.report.next_steps import next_steps
@@ -104,30 +105,41 @@ def read_material(settings: ReportSettings) -> ReportMaterial:
     )
     for fact in unanswered:
         console.say(str(fact))
-    if metrics.task != COORDINATION:  # whose candidates are no fills
+    generated = generation_lists(corpus, metrics.task, count=settings.examples, seed=settings.seed)
+    of_generations = 0
+    if not settings.own_use:
+        generated, of_generations = to_hand_on(generated)
+    if metrics.task != COORDINATION:  # whose candidates nobody judges
         return ReportMaterial(
-            corpus, metrics, runs, None, None, models, [], [], settings.seed, [], [], answers, unanswered
+            corpus, metrics, runs, None, None, models, [], generated, _withheld(of_generations),
+            settings.seed, [], [], answers, unanswered,
         )  # fmt: skip
     audit, no_audit = read_audit(corpus, systems)
     judgements, unjudged = _judgements(settings.judgements)
     examples, unshown = example_lists(
         metrics, runs, corpus, count=settings.examples, seed=settings.seed, judgements=judgements
     )
-    generated = generation_lists(corpus, count=settings.examples, seed=settings.seed)
+    of_systems = 0
     if not settings.own_use:
         examples, of_systems = to_hand_on(examples)
-        generated, of_generations = to_hand_on(generated)
-        if withheld := of_systems + of_generations:
-            unshown.append(Fact("missing.withheld", count=withheld, what="candidates"))
-            console.say(str(unshown[-1]))
+    withheld = _withheld(of_systems + of_generations)
     judging = offer_sheet(
         corpus / "report" / "judgements.csv", examples, judgements, given=settings.judgements,
         order=lambda name: place_of(settings.seed, name),
     )  # fmt: skip
     return ReportMaterial(
-        corpus, metrics, runs, audit, no_audit, models, examples, generated, settings.seed, judging,
-        [*unshown, *unjudged], answers, unanswered,
+        corpus, metrics, runs, audit, no_audit, models, examples, generated, withheld,
+        settings.seed, judging, [*unshown, *unjudged], answers, unanswered,
     )  # fmt: skip
+
+
+def _withheld(count: int) -> Fact | None:
+    """That so many drawn candidates must not be handed on, said at once, too; None where there are none."""
+    if not count:
+        return None
+    fact = Fact("missing.withheld", count=count, what="candidates")
+    console.say(str(fact))
+    return fact
 
 
 def _write_pictures(folder: Path, sections: Sequence[Section]) -> None:

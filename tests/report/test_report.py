@@ -21,6 +21,7 @@ import yaml
 from defusedxml import ElementTree
 
 from pipeline.core.comparison import mean_sd
+from pipeline.core.corpora import COORDINATION
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
 from pipeline.core.files import write_json, write_text
@@ -43,11 +44,11 @@ from pipeline.report.differences import differences
 from pipeline.report.examples import (
     draw_examples,
     fill_statistics,
-    generation_lists,
     marked,
     place_of,
 )
 from pipeline.report.findings import findings
+from pipeline.report.generations import generation_lists
 from pipeline.report.markdown import markdown, records_table
 from pipeline.report.paper_tables import ablation_table, accuracy_table, criteria_table, sizes_table
 from pipeline.report.prose import Fact
@@ -710,7 +711,7 @@ def test_examples_are_as_many_as_asked_and_judged_so(corpus: Path) -> None:
 
 def test_each_generation_shows_candidates_as_they_were_made(corpus: Path, page: str) -> None:
     """As many as asked of its first seed, a function of seed and ids, in the order of generations."""
-    lists = generation_lists(corpus, count=5, seed=3)
+    lists = generation_lists(corpus, COORDINATION, count=5, seed=3)
     assert [group.title for group in lists] == [
         "BERT, synchronized, seed 0", "T5, synchronized, seed 0", "T5, not synchronized, seed 0",
     ]  # fmt: skip
@@ -722,7 +723,7 @@ def test_each_generation_shows_candidates_as_they_were_made(corpus: Path, page: 
     assert all(e.verdict for e in judged)  # the oracle judged a sample of these
     assert all(e.probability is None and e.text.count("[") == 2 for e in judged)
     assert [group.folded for group in lists] == [False, True, True]
-    assert not generation_lists(corpus, count=0, seed=3)
+    assert not generation_lists(corpus, COORDINATION, count=0, seed=3)
     assert page.count("<h3>Drawn <small>5</small></h3>") == 3
     assert "### T5, synchronized, seed 0: drawn" in (corpus / "report/report.md").read_text()
 

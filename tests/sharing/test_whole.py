@@ -15,7 +15,8 @@ from pipeline.corpus.checked import find_candidates, open_candidates
 from pipeline.parsing.taught import Taught
 from pipeline.release.settings import ReleaseSettings
 from pipeline.release.stage import run as make_release
-from pipeline.report.examples import fill_statistics, generation_lists
+from pipeline.report.examples import fill_statistics
+from pipeline.report.generations import generation_lists
 from pipeline.select.settings import SelectSettings
 from pipeline.select.stage import run as select
 from pipeline.sharing.browse.command import run as browse
@@ -167,11 +168,11 @@ def test_no_reader_takes_a_corpus_that_its_manifest_does_not_describe(
 def test_a_report_does_not_leave_out_candidates_that_are_gone(made: Path, tmp_path: Path) -> None:
     """Their manifest is there: the folder is not one that was never filled."""
     corpus = shutil.copytree(made / "toy", tmp_path / "toy")
-    assert generation_lists(corpus, count=2, seed=0)
+    assert generation_lists(corpus, COORDINATION.name, count=2, seed=0)
     for path in corpus.glob("candidates/*/*/*.parquet"):
         path.unlink()
     with pytest.raises(InputError, match="seed-0: all shards that"):
-        generation_lists(corpus, count=2, seed=0)
+        generation_lists(corpus, COORDINATION.name, count=2, seed=0)
 
 
 def test_every_command_that_takes_candidates_is_among_them() -> None:

@@ -43,16 +43,31 @@ class CandidatesSettings(NamingSettings, total=False):
     labelled: str | None
     tags: str
     parser_lm: str | None
+    confused: str
+
+
+def _confusion(cell: list[str | int]) -> list[str | int]:
+    """Two senses and two counts.
+
+    Raises:
+        ValueError: it is something else.
+    """
+    if [type(value) for value in cell] != [str, str, int, int]:
+        raise ValueError(f"{cell} is not a sense, another one, and two counts")
+    return cell
 
 
 class CandidatesInputs(TypedDict, total=False):
     """Those inputs of a run that are read by name.
 
     ``coordinators`` are the corpus's, the most frequent first; without them they are the usual ones.
+    ``confusions`` are those that argument pairs were made of: the sense, what it is taken for, how often, and
+    of how many validation pairs.
     """
 
     targets: str | None
     coordinators: Annotated[list[str], AfterValidator(coordinator_list)]
+    confusions: list[Annotated[list[str | Count], AfterValidator(_confusion)]]
 
 
 class GenerationRun(TypedDict, total=False):

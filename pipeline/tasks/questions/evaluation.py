@@ -10,7 +10,14 @@ from pipeline.core.answered import AnsweredInstance
 from pipeline.core.corpus_folder import QUESTIONS_FILE
 from pipeline.core.errors import InputError
 from pipeline.core.files import digest_of
-from pipeline.core.questions import CAUSE, EFFECT, Question, question_row, read_questions
+from pipeline.core.questions import (
+    CAUSE,
+    EFFECT,
+    Question,
+    question_row,
+    question_text,
+    read_questions,
+)
 from pipeline.tasks.protocol import Evaluation, JudgedRows, Row, counts_among
 from pipeline.tasks.questions.examples import example_of
 from pipeline.tasks.questions.model import QuestionModel
@@ -85,10 +92,9 @@ class QuestionEvaluation(Evaluation[Question]):
 
     def shown(self, instance: Question) -> AnsweredInstance:
         """The context with what is asked, the choices in brackets, and the right one."""
-        choices = " ".join(f"[{choice}]" for choice in instance.choices)
         return AnsweredInstance(
             name=instance.question_id,
-            text=f"{instance.context} Its {instance.asks}: {choices}",
+            text=question_text(instance.asks, instance.context, instance.choices),
             right=instance.choices[instance.answer],
             license=instance.license,
         )

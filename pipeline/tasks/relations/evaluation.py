@@ -12,7 +12,7 @@ from pipeline.core.answered import AnsweredInstance
 from pipeline.core.corpus_folder import RELATIONS_FILE
 from pipeline.core.errors import InputError
 from pipeline.core.files import digest_of
-from pipeline.core.pairs import Pair
+from pipeline.core.pairs import Pair, pair_text
 from pipeline.tasks.protocol import Evaluation, JudgedRows, Row
 from pipeline.tasks.relations.examples import example_of
 from pipeline.tasks.relations.figures import counted, f1
@@ -105,7 +105,7 @@ class RelationEvaluation(Evaluation[Pair]):
         """Both arguments in brackets, and the senses, each of which is right."""
         return AnsweredInstance(
             name=instance.pair_id,
-            text=f"[{instance.arg1}] [{instance.arg2}]",
+            text=pair_text(instance.arg1, instance.arg2),
             right=" or ".join(instance.senses),
             license=instance.license,
         )

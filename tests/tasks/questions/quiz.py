@@ -86,7 +86,8 @@ def pseudo(folder: Path, rows: Sequence[dict[str, Any]] | None = None) -> Path:
         "bytes": path.stat().st_size,
         "sha256": sha256_of(path),
     }
-    write_json(folder / MANIFEST, {"shards": [shard], "annotation": []})
+    tally = {"seen": shard["rows"], "kept": shard["rows"], "refused": {}}
+    write_json(folder / MANIFEST, {"shards": [shard], "annotation": [], "tally": tally})
     return folder
 
 

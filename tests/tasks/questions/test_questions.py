@@ -76,6 +76,14 @@ def test_it_learns_from_pseudo_questions_and_is_evaluated(
             for each, is_right in zip(kept, right, strict=True)
         )
     assert text.count("  - right: ") == 20
+    made = {row["candidate_id"]: row for row in map(quiz.asked, range(48))}
+    drawn = [line for line in text.splitlines() if line.startswith(("- `because`", "- `if`"))]
+    assert len(drawn) == 20
+    for line in drawn:
+        row = made[line.split("`")[-2]]
+        choices = " ".join(f"[{choice}]" for choice in row["choices"])
+        right = row["choices"][row["answer"]]
+        assert f"`{row['context']} Its effect: {choices} → {right}`" in line
     card = read_json(corpus / "runs/baseline/36/seed-0/run.json")
     assert described(from_json(card["annotation"]), "small") == "answers of 36 + 18"
     assert card["settings"]["choices_only"] is False

@@ -91,7 +91,15 @@ def synthetic(folder: Path, ids: Sequence[str]) -> Path:
             "small", "validation", [pair(n) for n in range(36, 54)], draw=draw, use="chosen"
         ),
     ]
-    write_json(folder / MANIFEST, {"shards": [shard], "annotation": as_json(record)})
+    write_json(
+        folder / MANIFEST,
+        {
+            "shards": [shard],
+            "annotation": as_json(record),
+            "inputs": {"confusions": [[SENSES[2], SENSES[0], 2, 3]]},
+            "tally": {"seen": 60, "kept": 54, "refused": {"twice": 6}},
+        },
+    )
     return folder
 
 

@@ -15,14 +15,20 @@ from transformers import BertConfig, BertModel
 
 from pipeline.core.answered import read_answered
 from pipeline.core.comparison import compare_counts, resamples
+from pipeline.core.corpora import RELATIONS
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError, ModelError, SettingsError
-from pipeline.core.files import sha256_of
+from pipeline.core.files import sha256_of, write_json
+from pipeline.core.pairs import SYNTHETIC
+from pipeline.core.parquet import write_rows
 from pipeline.evaluate import stage as evaluate
 from pipeline.evaluate.settings import EvaluateSettings
 from pipeline.experiments.plan.estimates import probe_training
 from pipeline.models.pairs import kept_places
 from pipeline.report import stage as report
+from pipeline.report.examples import place_of, to_hand_on
+from pipeline.report.generations import generation_lists
+from pipeline.report.provenance import confusions_table
 from pipeline.report.settings import ReportSettings
 from pipeline.tasks.coordination.model import CoordinationPredictor
 from pipeline.tasks.known import task_of
@@ -103,6 +109,12 @@ def _is_answered(corpus: Path, metrics: dict[str, Any]) -> None:
     assert page.count('<dd><span class="verdict') == 20
 
 
+def _cells(text: str, begins: str) -> list[str]:
+    """What stands in the one row of a table that begins so."""
+    (line,) = [line for line in text.splitlines() if line.startswith(begins)]
+    return [cell.strip() for cell in line.strip("|").split("|")]
+
+
 def _is_reported(corpus: Path) -> None:
     """Figures by sense and gains; nothing of fills, boundaries or sentences, and no next step with those."""
     report.run(ReportSettings(corpus=corpus))
@@ -114,6 +126,8 @@ def _is_reported(corpus: Path) -> None:
     assert "Gain" in columns
     assert "36 labelled pairs" in text
     assert "strict macro-F1" in text
+    assert _cells(text, f"| {C} ") == [C, A, "made", "0", "2", "3"]
+    assert _cells(text, "| refused: twice") == ["refused: twice", "6"]
     page = (corpus / "report/report.html").read_text()
     assert "validation macro-F1 over" in page
     assert "validation accuracy" not in page
@@ -127,6 +141,42 @@ def _is_reported(corpus: Path) -> None:
         "labelled sentence",
     ):
         assert word not in text.replace(A, ""), word
+
+
+def test_new_pairs_are_drawn_for_a_report_as_they_were_made(tmp_path: Path) -> None:
+    """As many as asked, first by the digest of seed and id; text that must not be handed on stays here."""
+    corpus = pairwise.build(tmp_path / "small")
+    shard = next(corpus.glob("candidates/made/seed-0/candidates-*"))
+    rows = {row["candidate_id"]: row for row in pq.read_table(shard).to_pylist()}
+    wanted = sorted(rows, key=lambda name: place_of(3, name))[:5]
+    (shown,) = generation_lists(corpus, RELATIONS, count=5, seed=3)
+    assert shown.title == "made, seed 0"
+    assert [each.candidate_id for each in shown.drawn] == wanted
+    for each in shown.drawn:
+        row = rows[each.candidate_id]
+        assert (each.label, each.license) == (row["label"], row["license"])
+        assert each.text == f"[{row['arg1']}] [{row['arg2']}]"
+        assert each.probability is each.verdict is None
+    rows[wanted[1]]["license"] = "unknown"
+    write_rows(shard, SYNTHETIC, rows.values())
+    manifest = read_json(shard.parent / "manifest.json")
+    manifest["shards"][0] |= {"sha256": sha256_of(shard), "bytes": shard.stat().st_size}
+    write_json(shard.parent / "manifest.json", manifest)
+    kept, withheld = to_hand_on(generation_lists(corpus, RELATIONS, count=5, seed=3))
+    assert [each.candidate_id for each in kept[0].drawn] == [wanted[0], *wanted[2:]]
+    assert withheld == 1
+
+
+@pytest.mark.parametrize(
+    "cell", [["a", "b", 1], ["a", "b", "1", 2], ["a", 2, 1, 2], ["a", "b", -1, 2]]
+)
+def test_confusions_of_another_form_are_refused(tmp_path: Path, cell: list[Any]) -> None:
+    """In a line that says what they are instead."""
+    corpus = pairwise.build(tmp_path / "small")
+    place = corpus / "candidates/made/seed-0/manifest.json"
+    write_json(place, read_json(place) | {"inputs": {"confusions": [cell]}})
+    with pytest.raises(InputError, match=r"inputs\.confusions\.0"):
+        confusions_table(corpus)
 
 
 def test_without_weight_synthetic_rows_change_nothing(tmp_path: Path) -> None:
