@@ -105,6 +105,9 @@ def probe_source(
         return probe(work, sample, enough)
 
 
+_LONG = 600.0  # seconds a unit, from which on it is said what losing one costs
+
+
 def show(
     what: str,
     tried: Probe,
@@ -114,6 +117,7 @@ def show(
     processes: int,
     out: Path,
     words: int = 0,
+    kept: bool = False,
 ) -> None:
     """Print what a run would do.
 
@@ -125,6 +129,7 @@ def show(
         processes: worker processes, each as fast as the one that was tried.
         out: folder that would be written to.
         words: of the items, where the probe has them.
+        kept: what a unit has of them outlives the worker.
     """
     todo, every = units
     times = words / tried.words if tried.words else items / tried.items
@@ -137,10 +142,17 @@ def show(
     rows = [
         ("units", f"{todo:,} to make of {every:,}"),
         (what, f"{items:,}" + (f" of {words:,} words" if tried.words else "")),
-        ("speed", f"{rate:,.0f} {what}/s a process ({sample})"),
+        (
+            "speed",
+            f"{rate:,.{0 if rate >= 10 else 1 if rate >= 1 else 2}f} {what}/s a process ({sample})",
+        ),
         ("time", f"{duration(seconds)} with {processes} at work, start-up aside"),
         ("disk", f"{size(written)} of {size(free)} free"),
     ]
+    if not kept and (one := times * tried.seconds / max(todo, 1)) >= _LONG:
+        rows.insert(
+            1, ("a unit", f"{duration(one)}, which a kill can cost; --unit makes smaller ones")
+        )
     table(f"what a run would write to {out}", ("", "estimate"), rows)
 
 

@@ -275,6 +275,6 @@ def _forecast(settings: SourceSettings, source: CandidateSource[Any], folder: Un
         source.called, tried, units=(len(todo), folder.count),
         items=sum(source.sizes[unit] for unit in todo),
         words=sum(source.words[unit] for unit in todo) if isinstance(source, WordedSource) else 0,
-        processes=settings.processes, out=folder.folder,
+        processes=settings.processes, out=folder.folder, kept=isinstance(source, AskingSource),
     )  # fmt: skip
     _say(source.notes)

@@ -64,6 +64,29 @@ def test_forecast_multiplies_the_probe(tmp_path: Path, capsys: pytest.CaptureFix
     assert not (tmp_path / "not").exists()
 
 
+@pytest.mark.parametrize(
+    ("seconds", "speed", "unit"),
+    [
+        (2.0, "50 pairs/s", None),
+        (60.0, "1.7 pairs/s", "10 min 0 s"),
+        (250.0, "0.40 pairs/s", "41 min 40 s"),
+    ],
+)
+def test_a_slow_models_speed_is_no_zero_and_what_a_kill_costs_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], seconds: float, speed: str, unit: str | None
+) -> None:
+    """From ten minutes a unit on, unless what it has got outlives the worker, as a server's answers do."""
+    for kept in (False, True):
+        show(
+            "pairs", Probe(100, seconds, 4000), units=(3, 3), items=3000, processes=2, out=tmp_path,
+            kept=kept,
+        )  # fmt: skip
+        lines = capsys.readouterr().out.splitlines()
+        assert any(f" {speed} a process" in line for line in lines)
+        said = [line.split("│")[1].split(",")[0].strip() for line in lines if " a unit " in line]
+        assert said == ([] if kept or unit is None else [unit])
+
+
 class Parsing:
     """A source that takes a second a batch of 8 and a hundredth a word; its first unit has the short ones."""
 
