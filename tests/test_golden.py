@@ -59,7 +59,7 @@ GOLDEN = {
     "pretrain": (1, "831ae7167c882a86"),
     "preparse": (3, "a36a0b13e0b9ef0f"),
     "generate": (4, "7695094ade5fe559"),
-    "harvest": (3, "a819249b885e2ca4"),
+    "harvest": (4, "242d99887263f3b9"),
     "select": (4, "234645d46df5b9ec"),
     "train": (5, "05dc328c14ad214d"),
     "evaluate": (2, "f237cf24fc25f07e"),

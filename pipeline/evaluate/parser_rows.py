@@ -9,7 +9,6 @@ from typing import Any
 from pipeline.core.annotation import Annotation, joined
 from pipeline.core.cards.evaluation import TogetherRun
 from pipeline.core.cards.ingest import DrawFile
-from pipeline.core.cards.parser import ParserCard
 from pipeline.core.cards.runs import RunCard
 from pipeline.core.console import Meter, in_one_piece, say, track, warn
 from pipeline.core.corpus_folder import draw_file
@@ -33,9 +32,8 @@ from pipeline.evaluate.parsers import (
 from pipeline.evaluate.scoring import Scored, entry
 from pipeline.evaluate.settings import VALIDATION, EvaluateSettings
 from pipeline.parsing.annotated import annotation_of_parser
-from pipeline.parsing.card import corpus_parser, is_taught, parser_identity
+from pipeline.parsing.card import corpus_parser, is_taught, parser_identity, read_card
 from pipeline.parsing.making import ENCODERS
-from pipeline.parsing.parser import CARD, REMEDY
 from pipeline.tasks.coordination.instances import (
     Instance,
     Row,
@@ -195,7 +193,7 @@ class ParserRows:
         made_of = replace(
             about,
             settings={},
-            model=parser_identity(read_json(parser.folder / CARD, ParserCard, remedy=REMEDY)),
+            model=parser_identity(read_card(parser.folder)),
             versions=versions_of("stanza", "torch", *ENCODERS),
         )
         rows, facts = self._kept.rows(f"parsed.{name}", made_of, parse)

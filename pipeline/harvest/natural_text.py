@@ -10,18 +10,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import torch
 
 from pipeline.core.annotation import Annotation
-from pipeline.core.cards.parser import ParserCard
 from pipeline.core.console import warn
-from pipeline.core.corpus_folder import SENTENCES_FILE, draw_file, units_of
-from pipeline.core.documents import read_json
+from pipeline.core.corpus_folder import SENTENCES_FILE, corpus_around, draw_file, units_of
 from pipeline.core.draws import read_draw
 from pipeline.core.errors import InputError
 from pipeline.core.families import is_model_name
 from pipeline.core.files import digest_of, sha256_of
-from pipeline.core.schema import coordinators_in, read_sentences
+from pipeline.core.parquet import read_batches
+from pipeline.core.schema import SENTENCES, coordinators_in, read_sentences
 from pipeline.core.types import (
     UNLABELLED,
     Candidate,
@@ -42,9 +43,11 @@ from pipeline.parsing.card import (
     learned_from,
     loaded_from,
     parser_identity,
+    read_card,
+    where_trained,
 )
 from pipeline.parsing.levels import TOO_DEEP
-from pipeline.parsing.parser import CARD, REMEDY, Parsed, tags_for
+from pipeline.parsing.parser import Parsed, own_tags
 from pipeline.sources.protocol import CoordinationFiles
 from pipeline.text.coordinations import (
     UNBALANCED,
@@ -57,12 +60,15 @@ from pipeline.text.coordinations import (
 from pipeline.text.natural import join_words
 
 OF_L = "sentences with a coordinator left out: labelled or validation sentences of L"
+COPIES = "sentences with a coordinator left out: word for word one of these"
 LEARNED_FROM = "sentences with a coordinator left out: the parser learned from them"
 UNPARSED = "coordinators in sentences without a tree"
 UNFOUND = "coordinators at which the tree joins nothing"
 EARLIER = "coordinators whose structure has a later one"
 STRANGE = "a label that is no candidate's"
 
+
+_WORDS = pa.schema([SENTENCES.field(name) for name in ("sentence_id", "words")])
 
 Made = tuple[list[Candidate | Reject], dict[str, int]]
 
@@ -87,7 +93,9 @@ class NaturalTextSource(CoordinationFiles):
         draw = read_draw(settings.corpus, settings.seed, settings.labelled)
         self._drawn = {sentence.sentence_id for part in draw for sentence in part}
         self._open()
-        left_out: Counter[str] = Counter({OF_L: 0, LEARNED_FROM: 0})
+        self._known = {sentence.words for part in draw for sentence in part}
+        self._known.update(self._words_learned())
+        left_out: Counter[str] = Counter({OF_L: 0, LEARNED_FROM: 0, COPIES: 0})
 
         def wanted(sentence: Sentence) -> bool:
             if not _is_natural(sentence):
@@ -139,7 +147,7 @@ class NaturalTextSource(CoordinationFiles):
 
     def model(self) -> str:
         """The parser's name and checksum."""
-        known = parser_identity(read_json(self._folder / CARD, ParserCard, remedy=REMEDY))
+        known = parser_identity(read_card(self._folder))
         return f"{known['name']} sha256:{known['sha256']}"
 
     def annotation(self) -> Annotation:
@@ -168,7 +176,21 @@ class NaturalTextSource(CoordinationFiles):
         """Why a sentence with a coordinator is left out; None: it is harvested."""
         if sentence.sentence_id in self._drawn:
             return OF_L
-        return LEARNED_FROM if sentence.sentence_id in self._learned else None
+        if sentence.sentence_id in self._learned:
+            return LEARNED_FROM
+        return COPIES if sentence.words in self._known else None
+
+    def _words_learned(self) -> Iterator[tuple[str, ...]]:
+        """The words of the sentences that the parser learned from, of the corpus that has them."""
+        if not self._learned:
+            return
+        around = corpus_around(where_trained(self._folder).resolve())
+        if around is None:
+            return
+        wanted = pa.array(sorted(self._learned))
+        for batch in read_batches(around / SENTENCES_FILE, _WORDS):
+            found = batch.filter(pc.is_in(batch.column("sentence_id"), value_set=wanted))
+            yield from map(tuple, found.column("words").to_pylist())
 
     def prepare(self, device: torch.device) -> Callable[[Sequence[Sentence], OnBatch], Made]:
         """Load the parser; returns what makes the rows of sentences."""
@@ -180,7 +202,7 @@ class NaturalTextSource(CoordinationFiles):
             rows: list[Candidate | Reject] = []
             notes = Counter({UNFOUND: 0, EARLIER: 0})
             words = [sentence.words for sentence in sentences]
-            tags = tags_for(parser, sentences)
+            tags = own_tags(parser, sentences)
             outcomes = parser.outcomes(words, tags, at_once=size, on_batch=on_batch)
             for sentence, parsed in zip(sentences, outcomes, strict=True):
                 if parsed.reason == TOO_DEEP:  # so rare, and so strange, that one wants to see it

@@ -8,6 +8,7 @@ from pipeline.core.errors import InputError
 from pipeline.harvest.settings import HarvestSettings
 from pipeline.models.loading import locate_encoder
 from pipeline.parsing.labelled import LabelledParser
+from pipeline.parsing.parser import CARD
 
 
 def parser_of(settings: HarvestSettings) -> Path:
@@ -47,8 +48,9 @@ def _of_l(settings: HarvestSettings) -> Path:
     if not settings.dry_run:
         parser.ensure()
     elif not parser.is_current():
+        there = "another one is there, which a run would replace: " * (folder / CARD).is_file()
         raise InputError(
-            "the parser of the labelled trees is not trained yet, and a dry run writes nothing",
+            f"{there}this parser of the labelled trees is not trained yet, and a dry run writes nothing",
             path=folder, remedy="run without --dry-run, or with --parser corpus",
         )  # fmt: skip
     return folder

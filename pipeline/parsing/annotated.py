@@ -14,15 +14,15 @@ from pipeline.core.annotation import (
     part_of,
     unknown,
 )
-from pipeline.core.cards.parser import Learned, ParserCard
+from pipeline.core.cards.parser import Learned
 from pipeline.core.corpus_folder import SENTENCES_FILE, corpus_around, corpus_name
 from pipeline.core.documents import read_json
 from pipeline.core.draws import draw_name, every_draw
 from pipeline.core.schema import read_sentences
 from pipeline.core.types import Sentence
 from pipeline.models.annotated import annotation_of_model
-from pipeline.parsing.card import LEARNED, learned_from, parser_identity
-from pipeline.parsing.parser import CARD, REMEDY
+from pipeline.parsing.card import LEARNED, learned_from, parser_identity, read_card
+from pipeline.parsing.parser import CARD
 from pipeline.parsing.training import MODEL
 
 
@@ -73,7 +73,7 @@ def annotation_of_parser(folder: Path) -> Annotation:
     Raises:
         InputError: there is no parser, or a file beside it is not as its card says.
     """
-    card: ParserCard = read_json(folder / CARD, ParserCard, remedy=REMEDY)
+    card = read_card(folder)
     if "annotation" in card:
         return from_json(card["annotation"])
     if "files" not in card:

@@ -27,6 +27,30 @@ LEARNED = "learned.json"
 """File beside a parser trained here: which sentences it learned from, in the form of ``Learned``."""
 
 
+def read_card(folder: Path) -> ParserCard:
+    """The card of the parser of a folder; one that was lent is still the one that it was.
+
+    Raises:
+        InputError: there is no parser, its card is damaged, or what was lent is gone or another one now.
+    """
+    card: ParserCard = read_json(folder / CARD, ParserCard, remedy=REMEDY)
+    lent = card.get("lent")
+    if lent is None:
+        return card
+    again = f"{REMEDY} again, with the --parser that it is to be"
+    if not Path(card["source"]).is_file():
+        raise InputError(
+            f"the parser that was lent is not there: {card['source']}", path=folder / CARD,
+            remedy=f"run this where preparse ran, or {again}",
+        )  # fmt: skip
+    if parser_identity(card)["sha256"] != lent:
+        raise InputError(
+            f"the parser that was lent is another one by now: {card['source']}", path=folder / CARD,
+            remedy=again,
+        )  # fmt: skip
+    return card
+
+
 def learned_from(folder: Path) -> frozenset[str]:
     """Ids of the sentences that the parser of a folder learned from, gold or not, or chose its epoch by.
 
@@ -106,7 +130,7 @@ def _trained(folder: Path) -> tuple[Path, ParserCard | None]:
 
     No card: it is a ready one.
     """
-    card: ParserCard = read_json(folder / CARD, ParserCard, remedy=REMEDY)
+    card = read_card(folder)
     if "files" in card:
         return folder, card
     place = Path(card["source"]).parent
@@ -146,7 +170,7 @@ def loaded_from(folder: Path, *, lent: bool = False) -> str:
         InputError: preparse has not run, or the card names what it may not.
         ModelError: it took the treebank's own trees.
     """
-    card = read_json(folder / CARD, ParserCard, remedy=REMEDY)
+    card = read_card(folder)
     source = str(card["source"])
     if source == TREEBANK:
         raise ModelError(
@@ -203,7 +227,7 @@ def tagger_sum(folder: Path) -> str | None:
     Raises:
         InputError: preparse has not run.
     """
-    card = read_json(folder / CARD, ParserCard, remedy=REMEDY)
+    card = read_card(folder)
     source = str(card["source"])
     place = folder if "files" in card else Path(source).parent
     if not source.endswith(".pt") or not all((place / name).is_file() for name in (CARD, TAGGER)):

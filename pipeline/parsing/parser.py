@@ -47,6 +47,9 @@ REMEDY = "run `conjoin preparse`"
 AT_ONCE = 256
 """Sentences per call of stanza."""
 
+NO_TAGS = "no part-of-speech tags, which the parser reads"
+"""Why a sentence gets no tree."""
+
 _Words = Sequence[str]
 _Run = Callable[[Sequence[_Words], Sequence[_Words]], list[Any]]
 
@@ -85,7 +88,7 @@ class Parser:
     def parse(
         self,
         sentences: Sequence[_Words],
-        tags: Sequence[_Words] | None = None,
+        tags: Sequence[_Words | None] | None = None,
         *,
         at_once: int = AT_ONCE,
     ) -> list[Tree | None]:
@@ -93,18 +96,19 @@ class Parser:
 
         Args:
             sentences: words as in ``Sentence.words``.
-            tags: a tag per word, which its trees will have; a parser that needs none writes XX without.
+            tags: a tag per word, which its trees will have; a parser that needs none writes XX without, and
+                one that needs them gives no tree.
             at_once: sentences per call of stanza, which parses those of like length together.
 
         Raises:
-            ModelError: the parser needs tags and has none.
+            ModelError: the parser needs tags and no sentence has any.
         """
         return [parsed.tree for parsed in self.outcomes(sentences, tags, at_once=at_once)]
 
     def outcomes(
         self,
         sentences: Sequence[_Words],
-        tags: Sequence[_Words] | None = None,
+        tags: Sequence[_Words | None] | None = None,
         *,
         at_once: int = AT_ONCE,
         on_batch: Callable[[int, int], None] = lambda sentences, words: None,
@@ -120,14 +124,22 @@ class Parser:
             on_batch(len(sentences[part]), sum(map(len, sentences[part])))
         return found
 
-    def _together(self, sentences: Sequence[_Words], tags: Sequence[_Words] | None) -> list[Parsed]:
+    def _together(
+        self, sentences: Sequence[_Words], tags: Sequence[_Words | None] | None
+    ) -> list[Parsed]:
         if self.needs_tags and tags is None:
             raise ModelError(
                 f"parser {self.name} was trained with part-of-speech tags",
                 remedy="parse a treebank with --tags treebank, or train one with --tags none",
             )
-        given = tags or [[UNTAGGED] * len(words) for words in sentences]
+        unknown = [[UNTAGGED] * len(words) for words in sentences]
+        given = [own or none for own, none in zip(tags or unknown, unknown, strict=True)]
         outcomes = [Parsed(None, _defect(words)) for words in sentences]
+        if self.needs_tags and tags is not None:
+            without = Parsed(None, NO_TAGS)
+            outcomes = [
+                without if own is None else o for o, own in zip(outcomes, tags, strict=True)
+            ]
         sound = [index for index, parsed in enumerate(outcomes) if parsed.reason is None]
         batch = self._attempt([sentences[i] for i in sound], [given[i] for i in sound])
         if any(parsed.reason for parsed in batch):
@@ -357,17 +369,21 @@ def tags_for(parser: Parser, sentences: Sequence[Sentence]) -> list[tuple[str, .
     return [given_tags(sentence) for sentence in sentences] if parser.needs_tags else None
 
 
-def tags_to_write(parser: Parser, sentences: Sequence[Sentence]) -> list[tuple[str, ...]] | None:
+def own_tags(parser: Parser, sentences: Sequence[Sentence]) -> list[tuple[str, ...] | None] | None:
+    """As ``tags_for``; of a sentence that has none, None: it gets no tree, for the reason ``NO_TAGS``."""
+    return [sentence.tags for sentence in sentences] if parser.needs_tags else None
+
+
+def tags_to_write(
+    parser: Parser, sentences: Sequence[Sentence]
+) -> Sequence[tuple[str, ...] | None] | None:
     """The tags that the trees of sentences are to have, so that none says XX.
 
     Those that the parser must be given; of one that reads none, what its tagger finds, for it is not to
     see the treebank's.
-
-    Raises:
-        InputError: as ``tags_for``.
     """
     if parser.needs_tags or parser.tagger is None:
-        return tags_for(parser, sentences)
+        return own_tags(parser, sentences)
     return [parser.tagger.tag(sentence.words) for sentence in sentences]
 
 

@@ -14,7 +14,6 @@ from nltk.tree import Tree
 
 from pipeline.core.annotation import Annotation, joined, place_name, recorded
 from pipeline.core.cards.candidates import CandidatesManifest
-from pipeline.core.cards.parser import ParserCard
 from pipeline.core.console import say
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
@@ -23,8 +22,7 @@ from pipeline.core.parquet import MANIFEST
 from pipeline.core.schema import read_candidates
 from pipeline.corpus.checked import open_candidates
 from pipeline.parsing.annotated import annotation_of_parser
-from pipeline.parsing.card import corpus_parser, loaded_from, parser_identity
-from pipeline.parsing.parser import CARD, REMEDY
+from pipeline.parsing.card import corpus_parser, loaded_from, parser_identity, read_card
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +59,7 @@ class Taught:
         """
         shards = [sha256_of(path) for path in self._shards()]
         loaded_from(self.teacher)
-        teacher = parser_identity(read_json(self.teacher / CARD, ParserCard, remedy=REMEDY))
+        teacher = parser_identity(read_card(self.teacher))
         # A package that stanza has yet to load has no digest.
         return {"also": digest_of(shards), "teacher": str(teacher["sha256"] or teacher["name"])}
 
@@ -83,9 +81,14 @@ class Taught:
             ModelError: the parser cannot be loaded, or wants tags.
         """
         rows = chain.from_iterable(read_candidates(path) for path in self._shards())
-        words_of = {row.sentence_id: row.words for row in rows}
-        own = without & words_of.keys()
-        sentences = list(dict.fromkeys(w for name, w in words_of.items() if name not in own))
+        ids_of: dict[tuple[str, ...], dict[str, None]] = {}
+        own: set[str] = set()
+        for row in rows:
+            if row.sentence_id in without:
+                own.add(row.sentence_id)
+            else:
+                ids_of.setdefault(row.words, {})[row.sentence_id] = None
+        sentences = list(ids_of)
         if not sentences:
             raise InputError(
                 "no sentence of these can be learned from: there is none outside the draw",
@@ -99,9 +102,8 @@ class Taught:
         for reason, count in reasons.items():
             if count:
                 say(f"left out: {count:,} ({reason})")
-        read = {words for words, _ in found}
-        ids = [name for name, words in words_of.items() if name not in own and words in read]
-        return TaughtTrees(ids, found)
+        ids = dict.fromkeys(chain.from_iterable(ids_of[words] for words, _ in found))
+        return TaughtTrees(list(ids), found)
 
     def _shards(self) -> list[Path]:
         shards = open_candidates(self.candidates)

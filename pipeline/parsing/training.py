@@ -117,20 +117,23 @@ def training_tree(tree: Tree, words: Sequence[str], tags: Sequence[str] | None) 
     Raises:
         ValueError: the tree has another number of leaves than there are words.
     """
-    position = iter(range(len(words)))
-
-    def rewrite(node: Tree) -> str:
-        if len(node) == 1 and not isinstance(node[0], Tree):
-            index = next(position, None)
-            if index is None:
-                raise ValueError(f"{len(tree.leaves())} leaves for {len(words)} words")
-            return f"({tags[index] if tags else 'XX'} {escape(words[index])})"
-        return f"({base_label(node.label())} {' '.join(rewrite(child) for child in node)})"
-
-    text = f"({ROOT} {rewrite(_unwrapped(tree))})"
-    if next(position, None) is not None:
-        raise ValueError(f"{len(tree.leaves())} leaves for {len(words)} words")
-    return text
+    pieces = [f"({ROOT}"]
+    index = 0
+    waiting: list[Tree | str] = [")", _unwrapped(tree)]  # no recursion: trees may have 400 levels
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, str):
+            pieces.append(node)
+        elif len(node) == 1 and not isinstance(node[0], Tree):
+            if index < len(words):
+                pieces.append(f" ({tags[index] if tags else 'XX'} {escape(words[index])})")
+            index += 1
+        else:
+            pieces.append(f" ({base_label(node.label())}")
+            waiting += [")", *reversed(node)]
+    if index != len(words):
+        raise ValueError(f"{index} leaves for {len(words)} words")
+    return "".join(pieces)
 
 
 def _counted_by(meter: Meter) -> Callable[..., Iterator[Any]]:

@@ -7,7 +7,7 @@ from random import Random
 from pipeline.core.annotation import Annotation, as_json
 from pipeline.core.cards.parser import ParserCard
 from pipeline.core.corpus_folder import SENTENCES_FILE, draw_file, parser_folder, tree_set
-from pipeline.core.draws import read_draw
+from pipeline.core.draws import read_draw, read_draw_file
 from pipeline.core.errors import InputError
 from pipeline.core.files import sha256_of, write_json
 from pipeline.core.fingerprint import Fingerprint, versions_of
@@ -15,7 +15,7 @@ from pipeline.core.schema import read_sentences
 from pipeline.core.types import Sentence, is_unlabelled_seed
 from pipeline.models.loading import locate_encoder
 from pipeline.parsing.annotated import annotation_of_source, learned
-from pipeline.parsing.card import TREEBANK, source_of
+from pipeline.parsing.card import TREEBANK, parser_identity, source_of
 from pipeline.parsing.encoders import encoder_inputs
 from pipeline.parsing.labelled import LabelledParser
 from pipeline.parsing.making import ALGORITHM, ENCODERS, ensure_trained
@@ -40,9 +40,12 @@ def ensure_parser(settings: PreparseSettings, gold: Callable[[], Annotation]) ->
         files.
 
     Raises:
-        InputError: no trees to learn from, or fewer than are asked for.
+        InputError: no trees to learn from, or fewer than are asked for; there is no such draw, or no such
+            parser.
     """
     folder = parser_folder(settings.corpus, settings.named)
+    if settings.labelled is not None:
+        read_draw_file(settings.corpus, settings.seed, settings.labelled, SENTENCES_FILE)
     if settings.parser not in (TRAIN, LABELLED):
         source = source_of(settings.parser)
         annotation = gold() if source == TREEBANK else annotation_of_source(source)
@@ -52,6 +55,8 @@ def ensure_parser(settings: PreparseSettings, gold: Callable[[], Annotation]) ->
             "training": None,
             "annotation": as_json(annotation),
         }
+        if source.endswith(".pt"):
+            card["lent"] = str(parser_identity(card)["sha256"])
         write_json(folder / CARD, card)
         return card
     encoder = None

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from io import BytesIO
+from unicodedata import category
 
 from pipeline.core.errors import InputError
 from pipeline.core.words import is_without_control
@@ -136,6 +137,15 @@ class DependencyTree:
             found.update(below)
             waiting += below
         return found
+
+    @cached_property
+    def characters(self) -> str:
+        """What is written, without its spaces: alike however it is cut into words."""
+        inside = {n for token in self.tokens for n in range(token.first, token.last + 1)}
+        written = {token.first: token.form for token in self.tokens}
+        written |= {word.number: word.form for word in self.words if word.number not in inside}
+        whole = "".join(form for _, form in sorted(written.items()))
+        return "".join(c for c in whole if category(c) != "Zs")
 
     @property
     def forms(self) -> tuple[str, ...]:

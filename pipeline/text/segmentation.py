@@ -7,6 +7,7 @@ from pathlib import Path
 
 from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer, PunktTrainer
 
+from pipeline.core.console import tell
 from pipeline.core.errors import InputError, ModelError
 from pipeline.core.files import files_within, require_regular, utf8_name
 
@@ -19,6 +20,8 @@ _ABBREVIATIONS = frozenset(
 )
 """Abbreviations that punkt need not learn: a short text has too few of them."""
 
+_TEXTS = ".txt", ".txt.gz", ".txt.xz"
+
 Segmenter = Callable[[str], list[str]]
 """Sentences of a paragraph."""
 
@@ -26,7 +29,8 @@ Segmenter = Callable[[str], list[str]]
 def text_files(source: Path) -> list[tuple[str, Path]]:
     """Name and path of a file, or of each .txt, .txt.gz and .txt.xz file at any depth of a folder.
 
-    Names are relative to the folder; files come in the order of their paths.
+    Names are relative to the folder; files come in the order of their paths, and how many others there are is
+    printed.
 
     Raises:
         InputError: there is no such file or folder, or no text in the folder, a name is not UTF-8, or a
@@ -42,12 +46,14 @@ def text_files(source: Path) -> list[tuple[str, Path]]:
         raise InputError(
             "no .txt, .txt.gz or .txt.xz file in the folder", path=source, remedy="put one there"
         )
+    others = sum(path.is_file() for path in source.rglob("*")) - len(paths)
+    if others > 0:
+        tell(f"{source}: {others:,} other files are not read; text is in .txt, .txt.gz and .txt.xz")
     return [(utf8_name(path.relative_to(source).as_posix(), path), path) for path in paths]
 
 
 def _texts(folder: Path) -> Iterator[Path]:
-    for pattern in ("*.txt", "*.txt.gz", "*.txt.xz"):
-        yield from folder.rglob(pattern)
+    return (path for path in folder.rglob("*") if path.name.lower().endswith(_TEXTS))
 
 
 def has_text(folder: Path) -> bool:

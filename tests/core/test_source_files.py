@@ -35,6 +35,16 @@ def test_links_inside_are_followed(folder: Path) -> None:
     assert [name for name, _ in text_files(named)] == ["a.txt", "deep/b.txt"]
 
 
+def test_endings_are_read_in_any_case_and_other_files_are_counted(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing is left unread in silence."""
+    for name in ("A.TXT", "c.Txt.GZ", "d.text", "deep/e.docx"):
+        (folder / name).write_text("text\n")
+    assert [name for name, _ in text_files(folder)] == ["A.TXT", "c.Txt.GZ", "deep/b.txt"]
+    assert "there: 2 other files are not read" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("target", ["../secret", "/etc/hostname", "deep/../../secret", "../gone"])
 def test_links_out_are_refused(folder: Path, target: str) -> None:
     """In one line that names the link."""

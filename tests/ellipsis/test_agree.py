@@ -103,6 +103,33 @@ def test_only_sentences_with_orphans_and_none_that_is_held_out(tmp_path: Path) -
     assert manifest["tally"]["refused"] == {"no orphan": 1, "words of a held-out sentence": 1}
 
 
+def test_a_held_out_sentence_may_be_cut_into_other_words(tmp_path: Path) -> None:
+    """And be written with spaces, or with a multiword token: its characters are compared."""
+    both = conllu("a", "don't do X 0 root", "go go X 1 xcomp") + sentence("b", 2)
+    (tmp_path / "test.conllu").write_text(
+        conllu("t", "do do X 0 root", "n't not X 1 advmod", "go go X 1 x")
+    )
+    manifest = agree(tmp_path, both, both, apart=[tmp_path / "test.conllu"])
+    assert [made.name for made in kept(tmp_path)] == ["b"]
+    assert manifest["tally"]["refused"] == {"words of a held-out sentence": 1}
+
+
+def test_files_that_cannot_be_compared_are_refused(tmp_path: Path) -> None:
+    """One file twice, by whatever path, and sentences to keep apart from of which there are none."""
+    (tmp_path / "none.conllu").write_text("")
+    with pytest.raises(InputError, match=r"none\.conllu: no sentence here"):
+        agree(tmp_path, sentence("a", 3), sentence("a", 3), apart=[tmp_path / "none.conllu"])
+    (tmp_path / "link.conllu").symlink_to(tmp_path / "one.conllu")
+    twice = {
+        "one": tmp_path / "one.conllu",
+        "other": tmp_path / "link.conllu",
+        "out": tmp_path / "out",
+    }
+    with pytest.raises(InputError, match=r"link\.conllu: one file is named twice"):
+        run(AgreeSettings.build(twice, None))
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.parametrize(
     ("other", "said"),
     [

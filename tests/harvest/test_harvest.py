@@ -31,7 +31,7 @@ from pipeline.harvest.stage import default_out, run
 from pipeline.parsing import making
 from pipeline.parsing.card import LEARNED
 from pipeline.parsing.levels import TOO_DEEP
-from pipeline.parsing.parser import Parsed, load_parser
+from pipeline.parsing.parser import NO_TAGS, Parsed, load_parser
 from pipeline.preparse import stage as preparse
 from pipeline.preparse.settings import PreparseSettings
 from pipeline.sources.protocol import WordedSource
@@ -93,6 +93,46 @@ def test_rows_are_the_coordinations_of_the_sentences_outside_l(
     printed = capsys.readouterr()
     assert f"{len(DRAWN):,} {natural_text.OF_L}" in printed.out
     assert "nothing says which sentences this ready parser learned from" in printed.err
+
+
+def test_copies_of_what_is_known_are_left_out(corpus: Path, tmp_path: Path) -> None:
+    """Word for word, under another id: sentences of L, and that validate."""
+    own = next(s for s in LABELLED if s in COORDINATED)
+    other = next(s for s in COORDINATED if s.sentence_id not in DRAWN)
+    copies = [
+        replace(harvested.without_gold(s), sentence_id=f"text/{n}", split="train")
+        for n, s in enumerate((own, VALIDATION[0], other))
+    ]
+    more = harvested.with_ready_parser(
+        harvested.corpus_of(tmp_path / "more", [*SENTENCES_THERE, *copies])
+    )
+    for each in (corpus, more):
+        run(settings(each))
+    place = "candidates/harvest-10/seed-0"
+    found = [c for c in candidates(more / place) if c.sentence_id.startswith("text/")]
+    assert {c.sentence_id for c in found} == {"text/2"}
+    assert len(candidates(more / place)) == len(candidates(corpus / place)) + len(found)
+    assert read_json(more / place / "manifest.json")["notes"][natural_text.COPIES] == 2
+
+
+def test_sentences_without_the_tags_that_the_parser_reads_are_counted(
+    corpus: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Raw text has none: its coordinators are in sentences without a tree, and the run goes on."""
+    bare = next(s for s in COORDINATED if s.sentence_id not in DRAWN)
+    given = [replace(s, tags=None) if s is bare else s for s in SENTENCES_THERE]
+    harvested.with_ready_parser(harvested.corpus_of(corpus, given))
+    knowing = natural_text.corpus_parser(corpus)
+    monkeypatch.setattr(knowing, "needs_tags", True)
+    run(settings(corpus))
+    out = corpus / "candidates/harvest-10/seed-0"
+    assert bare.sentence_id not in {row.sentence_id for row in candidates(out)}
+    (found,) = [
+        count
+        for note, count in read_json(out / "manifest.json")["notes"].items()
+        if note == f"{natural_text.UNPARSED}: {NO_TAGS}"
+    ]
+    assert found == sum(word.lower() in bare.coordinators for word in bare.words)
 
 
 def test_gold_annotation_is_not_looked_at(corpus: Path, tmp_path: Path) -> None:

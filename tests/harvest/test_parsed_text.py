@@ -41,7 +41,7 @@ SOME_SPLIT = (
 )  # fmt: skip
 OPEN = (*TEA[:3], "( ( PUNCT 5 punct", "rum rum NOUN 3 appos")
 IDLE = ("and and CCONJ 2 cc", "tea tea NOUN 0 root", ", , PUNCT 4 punct", "milk milk NOUN 2 conj")
-TREEBANK = [conllu(f"gold{number}", *TEA) for number in range(8)]
+TREEBANK = [conllu(f"gold{n}", f"ale{n} ale NOUN 0 root", *TEA[1:]) for n in range(8)]
 TEXT = {"t": TEA, "three": THREE, "split": SOME_SPLIT, "open": OPEN, "idle": IDLE}
 
 
@@ -93,7 +93,8 @@ def test_rows_are_the_coordinations_of_the_trees(tmp_path: Path) -> None:
     manifest = read_json(out / "manifest.json")
     assert manifest["tally"]["refused"] == {UNBALANCED: 1}
     assert manifest["notes"] == {
-        natural_text.OF_L: 6, natural_text.LEARNED_FROM: 0, parsed_text.WITHOUT: 2,
+        natural_text.OF_L: 6, natural_text.LEARNED_FROM: 0, natural_text.COPIES: 0,
+        parsed_text.WITHOUT: 2,
         natural_text.UNFOUND: 2, natural_text.EARLIER: 0,
         f"{parsed_text.REFUSED}: {SPLIT}": 1, f"{parsed_text.REFUSED}: {UNJOINED}": 1,
     }  # fmt: skip
@@ -105,7 +106,7 @@ def test_rows_are_the_coordinations_of_the_trees(tmp_path: Path) -> None:
 def test_coordinators_are_the_corpuss(tmp_path: Path) -> None:
     """A word that joins in the trees and is none of them gives no row."""
     dutch = tuple(row.replace("and and", "en en") for row in TEA)
-    treebank = [conllu(f"gold{number}", *dutch) for number in range(8)]
+    treebank = [conllu(f"gold{n}", f"ale{n} ale NOUN 0 root", *dutch[1:]) for n in range(8)]
     corpus = corpus_of(tmp_path, {"en": dutch, "and": TEA}, treebank=treebank, coordinators=["en"])
     run(settings(corpus))
     assert [row.words[row.coordinator] for row in rows(corpus)] == ["en"]

@@ -50,6 +50,12 @@ def test_bracket_f1_counts_a_unary_chain_as_often_as_it_stands() -> None:
     assert bracket_f1([gold], [guess]) == pytest.approx(2 * 2 / 5)
 
 
+def test_training_tree_takes_the_deepest_tree_that_is_read() -> None:
+    """``text.trees`` reads 400 levels, of which hardly one more call a level is left."""
+    deep = parse_tree("(S " * 399 + "(NN x)" + ")" * 399)
+    assert training_tree(deep, ("x",), None) == "(ROOT" + " (S" * 399 + " (XX x)" + ")" * 400
+
+
 def test_training_tree_has_one_root_no_function_tags_and_the_given_words() -> None:
     """S1 becomes ROOT, NP-SBJ becomes NP, brackets are escaped, tags are ours or XX."""
     tree = parse_tree("(S1 (S (NP-SBJ=2 (-LRB- -LRB-) (NN x)) (VP (VB y))))")

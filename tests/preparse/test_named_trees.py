@@ -101,7 +101,18 @@ def test_trees_and_parser_of_l_have_folders_of_their_own(
     assert "coordinated sentences go with the trees without a name" in printed
     assert "labelled sentences of corpus of the draw 10/seed-0" in printed
     found = len(LABELLED) + len(VALIDATION)
-    assert f"sentences of a draw among them: 10/seed-0: {found}" in printed
+    assert f"sentences of a draw of corpus among them: 10/seed-0: {found}" in printed
+
+
+@pytest.mark.parametrize("parser", ["treebank", "ptb3-revised", "labelled", "train"])
+def test_a_draw_that_is_not_there_is_said_before_anything_is_made(
+    corpus: Path, parser: str
+) -> None:
+    """Whoever parses."""
+    given = {"corpus": corpus, "parser": parser, "labelled": "11", "name": "other"}
+    with pytest.raises(InputError, match=r"11\.json: .*there (is|are): 10"):
+        preparse.run(PreparseSettings(**given, **SMALL))
+    assert not list(corpus.glob("*/other/**/*.json"))
 
 
 def learned_by(corpus: Path, **more: Any) -> dict[str, list[str]]:
@@ -527,6 +538,19 @@ def test_validation_sentences_teach_nothing_without_a_tree_either(
     assert read_json(corpus / "parsers/again/10/seed-0/parser.json")["training"]["taught"] == 3
     printed = capsys.readouterr()
     assert "left out: 1 (labelled or validation)" in printed.out + printed.err
+
+
+@pytest.mark.usefixtures("teacher")
+def test_each_sentence_of_candidates_is_learned_from_under_whatever_id(tmp_path: Path) -> None:
+    """Candidates that were made of one sentence are several; what two ids share is one."""
+    one, two, three = [s for i, s in sorted(GOLD.items()) if i in OUTSIDE and s.coordinations][:3]
+    rows = candidates_of(
+        tmp_path / "rows",
+        [one, replace(two, sentence_id=one.sentence_id), three, replace(three, sentence_id="x")],
+    )
+    found = taught.Taught(rows, tmp_path).trees({"y"})
+    assert [words for words, _ in found.trees] == [one.words, two.words, three.words]
+    assert found.ids == [one.sentence_id, three.sentence_id, "x"]
 
 
 def test_a_teacher_is_known_by_all_that_it_reads(tmp_path: Path) -> None:

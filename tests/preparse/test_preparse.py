@@ -20,7 +20,8 @@ from pipeline.core.schema import SENTENCES, TREES, UNPARSED, sentence_row
 from pipeline.core.types import Sentence, is_unlabelled_seed
 from pipeline.parsing import making
 from pipeline.parsing import parser as parser_module
-from pipeline.parsing.card import LEARNED, corpus_parser, learned_from, tagger_sum
+from pipeline.parsing.annotated import annotation_of_parser
+from pipeline.parsing.card import LEARNED, corpus_parser, learned_from, loaded_from, tagger_sum
 from pipeline.parsing.parser import Parser, load_parser
 from pipeline.parsing.tagging import TAGGER, Tagger, train_tagger
 from pipeline.parsing.training import training_tree
@@ -292,6 +293,33 @@ def test_another_corpus_lends_its_parser(trained: Path, tmp_path: Path) -> None:
     preparse.run(PreparseSettings(corpus=gold, parser="treebank", limit=5))
     with pytest.raises(ModelError, match="took its trees from the treebank and has no parser"):
         preparse.run(PreparseSettings(corpus=corpus, parser=str(gold)))
+
+
+def test_a_lent_parser_that_is_another_by_now_is_not_taken(
+    trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither loaded nor asked what it learned from; and it is looked for where preparse ran."""
+    other, card = _lender(trained, tmp_path)
+    corpus = _corpus(tmp_path / "notes", [_sentence(1, "a b c d e f g h i j k", None)])
+    monkeypatch.chdir(tmp_path)
+    preparse.run(PreparseSettings(corpus=corpus, parser="other", min_words=3))
+    folder = corpus / "parser"
+    assert loaded_from(folder) == "other/parser/parser.pt"
+    assert annotation_of_parser(folder) == annotation_of_parser(other / "parser")
+    write_json(other / "parser/parser.json", card | {"training": card["training"] | {"seed": 7}})
+    for ask in (loaded_from, learned_from, annotation_of_parser, tagger_sum, corpus_parser):
+        with pytest.raises(
+            InputError, match=r"lent is another one by now: other/parser/parser\.pt; run"
+        ):
+            ask(folder)
+    monkeypatch.chdir(corpus)
+    with pytest.raises(
+        InputError, match=r"lent is not there: other/parser/parser\.pt; run this where"
+    ):
+        loaded_from(folder)
+    monkeypatch.chdir(tmp_path)
+    preparse.run(PreparseSettings(corpus=corpus, parser="other", min_words=3))
+    assert loaded_from(folder)
 
 
 def _lender(trained: Path, folder: Path) -> tuple[Path, dict[str, Any]]:

@@ -25,7 +25,14 @@ NO_REASONS = {
     },
     "pipeline.generate.infilling": {"CUT", "WITHOUT"},
     "pipeline.generate.proposed": {"ASKED"},
-    "pipeline.harvest.natural_text": {"OF_L", "LEARNED_FROM", "UNPARSED", "UNFOUND", "EARLIER"},
+    "pipeline.harvest.natural_text": {
+        "OF_L",
+        "LEARNED_FROM",
+        "COPIES",
+        "UNPARSED",
+        "UNFOUND",
+        "EARLIER",
+    },
     "pipeline.harvest.parsed_text": {"WITHOUT", "REFUSED"},
     # What such a row says stands in no file.
     "pipeline.select.choosing": {"UNPERMITTED"},

@@ -46,8 +46,9 @@ class ParserFingerprint(TypedDict, total=False):
 class ParserCard(TypedDict):
     """``parser.json``, which ``preparse`` and ``harvest`` write beside a parser.
 
-    That of a parser trained here is the record of its ``files``. Earlier versions did not write
-    ``annotation`` and ``tagged``.
+    That of a parser trained here is the record of its ``files``. ``lent`` is what tells another's parser, or
+    a file, from the one that may lie there later. Earlier versions did not write ``annotation``, ``tagged``
+    and ``lent``.
     """
 
     source: PlaceName
@@ -55,6 +56,7 @@ class ParserCard(TypedDict):
     training: ParserTraining | None
     annotation: NotRequired[list[PartForm]]
     tagged: NotRequired[bool]
+    lent: NotRequired[str]
     files: NotRequired[dict[str, FileForm]]
     about: NotRequired[ParserFingerprint]
 

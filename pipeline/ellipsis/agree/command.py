@@ -20,7 +20,9 @@ from pipeline.text.dependencies import DependencyTree, TreebankWord, read_trees,
 from pipeline.text.lines import open_lines
 from pipeline.text.unpacking import UnpackingAllowance
 
-ALGORITHM = 1
+ALGORITHM = (
+    2  # 2: held-out sentences are known by their characters, however they are cut into words
+)
 """Raise it when a code change changes what is kept of the same files by the same settings."""
 
 TREES_FILE = "agreed.conllu"
@@ -28,8 +30,6 @@ TREES_FILE = "agreed.conllu"
 OTHER_TAGS, OTHER_TREE = "other tags", "other heads or relations"
 HELD_OUT, AGAIN, NO_ORPHAN = "words of a held-out sentence", "words said already", "no orphan"
 NOT_DRAWN = "not drawn"
-
-_Forms = tuple[str, ...]
 
 
 def run(settings: AgreeSettings) -> None:
@@ -54,15 +54,24 @@ def run(settings: AgreeSettings) -> None:
 def _keep(settings: AgreeSettings, folder: Path) -> list[DependencyTree]:
     """Write the sentences that are kept; returns them."""
     allowance = UnpackingAllowance(settings.largest_unpacked)
-    held_out = {
-        tree.forms for place in settings.apart for path in treebank_files(place)
-        for tree in _read(path, allowance)
-    }  # fmt: skip
+    if settings.one.exists() and settings.other.exists() and settings.one.samefile(settings.other):
+        raise InputError(
+            "one file is named twice, and agrees with itself everywhere", path=settings.other,
+            remedy="name the trees of two parsers",
+        )  # fmt: skip
+    held_out = set[str]()
+    for place in settings.apart:
+        found = [
+            tree.characters for path in treebank_files(place) for tree in _read(path, allowance)
+        ]
+        if not found:
+            raise InputError("no sentence here", path=place, remedy="is it CoNLL-U?")
+        held_out.update(found)
     treebank: list[Shape] = []
     for path in treebank_files(settings.like) if settings.like else ():
         for tree in _read(path, allowance):
             treebank.append(Shape.of(tree))
-            held_out.add(tree.forms)
+            held_out.add(tree.characters)
     if settings.like and not treebank:
         raise InputError("no sentence here", path=settings.like, remedy="name a treebank")
     tally = Tally()
@@ -93,10 +102,10 @@ def _read(path: Path, allowance: UnpackingAllowance) -> Iterator[DependencyTree]
 
 
 def _agreed(
-    settings: AgreeSettings, held_out: set[_Forms], tally: Tally, allowance: UnpackingAllowance
+    settings: AgreeSettings, held_out: set[str], tally: Tally, allowance: UnpackingAllowance
 ) -> Iterator[DependencyTree]:
     """Yield the sentences that are equal in both files, each once."""
-    said: set[_Forms] = set()
+    said: set[tuple[str, ...]] = set()
     for one, other in _pairs(settings, allowance):
         forms = one.forms
         if reason := why_unwritten(one):
@@ -107,7 +116,7 @@ def _agreed(
             tally.refuse(OTHER_TREE)
         elif settings.orphans and all(word.relation != "orphan" for word in one.words):
             tally.refuse(NO_ORPHAN)
-        elif forms in held_out:
+        elif one.characters in held_out:
             tally.refuse(HELD_OUT)
         elif forms in said:
             tally.refuse(AGAIN)

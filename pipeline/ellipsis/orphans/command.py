@@ -13,7 +13,6 @@ from io import StringIO
 from itertools import accumulate, zip_longest
 from pathlib import Path
 from typing import Any
-from unicodedata import category
 
 import numpy as np
 import numpy.typing as npt
@@ -255,7 +254,7 @@ def _require_same_text(
     if texts[0] == texts[1]:
         return
     at = next(n for n, (one, two) in enumerate(zip_longest(*texts)) if one != two)
-    ends = accumulate(len(_characters(tree)) for tree in system)
+    ends = accumulate(len(tree.characters) for tree in system)
     place = next((tree for tree, end in zip(system, ends, strict=True) if at < end), system[-1])
     right, found = (text[max(0, at - 10) : at + 20] for text in texts)
     raise InputError(
@@ -266,16 +265,7 @@ def _require_same_text(
 
 
 def _text(trees: Sequence[DependencyTree]) -> str:
-    return "".join(map(_characters, trees))
-
-
-def _characters(tree: DependencyTree) -> str:
-    """What is written of a sentence, without its spaces, as the evaluation script has it."""
-    inside = {n for token in tree.tokens for n in range(token.first, token.last + 1)}
-    written = {token.first: token.form for token in tree.tokens}
-    written |= {word.number: word.form for word in tree.words if word.number not in inside}
-    whole = "".join(form for _, form in sorted(written.items()))
-    return "".join(c for c in whole if category(c) != "Zs")
+    return "".join(tree.characters for tree in trees)
 
 
 def _show(figures: dict[str, Any]) -> None:

@@ -68,8 +68,8 @@ def run(settings: ExportSettings) -> None:
         warn(form.caution)
     if form.trees and seen.untagged:
         warn(
-            f"{seen.untagged:,} trees have words without a tag ({UNTAGGED}): their parser has no tagger; "
-            "`conjoin preparse` writes one"
+            f"{seen.untagged:,} trees have words without a tag ({UNTAGGED}): their parser has no tagger "
+            "(`conjoin preparse` trains one), or its tags would make other conjuncts of them"
         )
     for expression in sorted(seen.licences):
         if not terms(expression).redistributable:

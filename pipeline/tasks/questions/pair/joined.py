@@ -10,9 +10,7 @@ import torch
 from nltk.tree import Tree
 
 from pipeline.core.annotation import Annotation
-from pipeline.core.cards.parser import ParserCard
 from pipeline.core.corpus_folder import SENTENCES_FILE, require_ingested, units_of
-from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
 from pipeline.core.files import sha256_of
 from pipeline.core.questions import EVENT_PAIR_REJECTS, EVENT_PAIRS, PAIRS, event_pair_id
@@ -20,7 +18,7 @@ from pipeline.core.schema import read_sentences
 from pipeline.core.types import Sentence
 from pipeline.executor.run import OnBatch
 from pipeline.parsing.annotated import annotation_of_parser, gold_part
-from pipeline.parsing.card import loaded_from, parser_identity
+from pipeline.parsing.card import loaded_from, parser_identity, read_card
 from pipeline.parsing.parser import AT_ONCE, CARD, Parser, load_parser, tags_to_write
 from pipeline.tasks.questions.pair.clauses import (
     LONGEST,
@@ -97,7 +95,7 @@ class JoinedClausesSource:
         """The parser's name and checksum."""
         if self.folder is None:
             return TREEBANK
-        known = parser_identity(read_json(self.folder / CARD, ParserCard))
+        known = parser_identity(read_card(self.folder))
         return f"{known['name']} sha256:{known['sha256']}"
 
     def annotation(self) -> Annotation:
