@@ -326,7 +326,8 @@ def _alike(found: pa.DataType, wanted: pa.DataType) -> bool:
         return lists and _alike(found.value_type, wanted.value_type)
     if kinds.is_struct(wanted):
         names = {field.name: field.type for field in found} if kinds.is_struct(found) else {}
-        return all(f.name in names and _alike(names[f.name], f.type) for f in wanted)
+        wants = {field.name: field.type for field in wanted}
+        return names.keys() == wants.keys() and all(_alike(names[n], wants[n]) for n in wants)
     for same in (kinds.is_integer, kinds.is_floating):
         if same(wanted):
             return bool(same(found))

@@ -291,6 +291,7 @@ def _parse_single(tokens: list[str]) -> _Expression:
 
 
 _WITHHELD, _NO_TRADE, _SHARED_ALIKE = "not handed on", "not for commercial use", "shared alike"
+_CREDITED = "with attribution or notice"
 
 
 def _duties(read: _Expression) -> frozenset[str]:
@@ -305,6 +306,7 @@ def _duties(read: _Expression) -> frozenset[str]:
         _WITHHELD: found.known and not found.redistributable,
         _NO_TRADE: "NC" in kinds,
         _SHARED_ALIKE: "SA" in kinds or found.why == _COPYLEFT,
+        _CREDITED: found.known and found.why != _FREE,
     }
     return frozenset(duty for duty, laid in duties.items() if laid)
 

@@ -23,8 +23,8 @@ FORMAT = max(each.since for each in COLUMNS)
 before would take for strange."""
 
 READABLE = tuple(range(1, FORMAT + 1))
-"""Formats that are read. Releases of earlier ones lack the columns that came after them (``Column.since``);
-those of the first three have but two conjuncts."""
+"""Formats that are read; releases of others are refused. Those of earlier formats lack the columns that came
+after them (``Column.since``), and those of the first three have but two conjuncts."""
 
 _REMEDY = "make or get the corpus again"
 
@@ -84,8 +84,8 @@ def read_manifest(place: Path) -> dict[str, Any] | None:
     """The ``manifest.json`` of a folder; None where there is none.
 
     Raises:
-        InputError: it is no regular file, or not JSON, or what commands take from it is missing or of
-            another form; the first such key is named.
+        InputError: it is no regular file, or not JSON, of a format that is not read, or what commands take
+            from it is missing or of another form; the first such key is named.
     """
     path = place / MANIFEST
     if not os.path.lexists(path):
@@ -98,7 +98,13 @@ def read_manifest(place: Path) -> dict[str, Any] | None:
             "a release of a predictor, which has no rows", path=place,
             remedy="`conjoin validate`, `push` and `predict` take it",
         )  # fmt: skip
-    faults = manifest_faults(manifest, released=is_release(place, manifest))
+    released = is_release(place, manifest)
+    if released and manifest.get("format", FORMAT) not in READABLE:
+        raise InputError(
+            f"format {str(manifest['format'])[:20]} of releases, of which this version reads 1 to {FORMAT}",
+            path=path, remedy="install the version that made it, or a later one",
+        )  # fmt: skip
+    faults = manifest_faults(manifest, released=released)
     if faults:
         more = f" (and {len(faults) - 1:,} more)" if len(faults) > 1 else ""
         raise InputError(

@@ -232,7 +232,8 @@ _OF_ACCEPTED = {
 _WRITTEN_COORDINATOR = (("word",), "lower(word)")  # of a stand-off release, which has no words
 _WRITTEN_OTHERS = (
     ("fill_words",),
-    _PLACES.format(source="false", fill=_HOLDS.format("fill_words")),
+    f"CASE WHEN fill_words IS NULL THEN 'unknown' WHEN {_HOLDS.format('fill_words')} THEN 'fill' "
+    "ELSE 'none' END",
 )
 _OF_ALL = {
     "reasons": ((), "reason"),
@@ -379,7 +380,10 @@ def _named(counts: _Counts, name: str) -> dict[str, int] | None:
 
 
 def _others(counts: _Counts, *, in_source: bool) -> dict[str, int | None] | None:
-    """Rows with a coordinator that is not the marked one: in the source's words, in the fill, in either."""
+    """Rows with a coordinator that is not the marked one: in the source's words, in the fill, in either.
+
+    ``unknown``: rows of a stand-off release whose fill is another sentence's words, which are not here.
+    """
     if "other_coordinators" not in counts:
         return None
     found = counts["other_coordinators"]
@@ -389,6 +393,7 @@ def _others(counts: _Counts, *, in_source: bool) -> dict[str, int | None] | None
         "source": source if in_source else None,
         "fill": fill + both,
         "rows": source + fill if in_source else None,
+        "unknown": found.get("unknown", 0),
     }
 
 

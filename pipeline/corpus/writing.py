@@ -52,6 +52,23 @@ _GROUP = 10_000  # rows of a row group; they are in memory at once
 _GROUPS = 20  # of a shard
 
 
+def require_known_columns(shards: Shards) -> None:
+    """Refuse rows with a column of which what is written anew would have nothing.
+
+    Raises:
+        InputError: there is one, which is named.
+    """
+    left = TREE_COLUMNS.names  # of which nothing is lost: `release --trees` makes them again
+    for files, schema in zip((shards.accepted, shards.rejects), SCHEMAS.values(), strict=True):
+        for path in files:
+            known = {*schema.names, *left, *({"reason"} if shards.kind == "file" else ())}
+            if more := [name for name in column_names(path) if name not in known]:
+                raise InputError(
+                    f"column {more[0]!r} is none of a corpus of conjoin's", path=path,
+                    remedy="take it out; what is made of the rows would not have it",
+                )  # fmt: skip
+
+
 def sound(shards: Shards) -> Shards:
     """The corpus, if it has all columns of one and no others but trees, which merging would lose.
 
@@ -66,15 +83,7 @@ def sound(shards: Shards) -> Shards:
     if shards.kind == "file" and "reason" in found:
         shards = replace(shards, accepted=(), rejects=shards.accepted)
     columns_of(replace(shards, accepted=()), REJECTS)
-    left = TREE_COLUMNS.names  # of which nothing is lost: `release --trees` makes them again
-    for files, schema in zip((shards.accepted, shards.rejects), SCHEMAS.values(), strict=True):
-        for path in files:
-            more = [name for name in column_names(path) if name not in {*schema.names, *left}]
-            if more:
-                raise InputError(
-                    f"column {more[0]!r} is none of a corpus of conjoin's", path=path,
-                    remedy="take it out, or merge corpora of one kind",
-                )  # fmt: skip
+    require_known_columns(shards)
     if shards.manifest is not None:  # a single file, or a stranger's folder, has none
         require_whole(shards)
     for read in (read_accepted, read_rejects):

@@ -20,6 +20,8 @@ from pipeline.corpus.licences import UNKNOWN, terms
 from pipeline.release.method_text import said
 
 _LABEL = re.compile(r"[A-Z][A-Z0-9$-]{0,7}")
+_NO_TEXT = pa.array([], pa.string())
+_ID = re.compile(r"[0-9a-f]{24}")
 _RUN = re.compile(r"[0-9a-f]{16}")
 _REASON = 200  # characters: the labels that `select` asked for may be many
 _LICENCE = re.compile(r"[\x21-\x7e]([\x20-\x7e]{0,98}[\x21-\x7e])?")
@@ -78,6 +80,25 @@ def require_readable(batch: pa.RecordBatch) -> None:
                     "readable",
                     remedy=remedy + _AGAIN,
                 )  # fmt: skip
+
+
+def require_no_words(batch: pa.RecordBatch) -> None:
+    """Check rows of a stand-off release, whose words are not at hand, for what could be text.
+
+    Args:
+        batch: rows of coordination. Ids of sentences are whatever their corpus calls them.
+
+    Raises:
+        InputError: an id is no hash; as ``require_readable``.
+    """
+    ids = batch.column("candidate_id") if "candidate_id" in batch.schema.names else _NO_TEXT
+    for value in pc.unique(ids.drop_null()).to_pylist():
+        if not _ID.fullmatch(value):
+            raise InputError(
+                f"candidate_id {value[:_SHOWN]!r} is no hash, so it could be text of the source",
+                remedy=_AGAIN,
+            )  # fmt: skip
+    require_readable(batch)
 
 
 def _is_reason(reason: str) -> bool:

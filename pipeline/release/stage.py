@@ -22,6 +22,7 @@ from pipeline.corpus.rows import generations, lost_trees
 from pipeline.corpus.sentence_trees import TREEBANK
 from pipeline.corpus.statistics import summarise
 from pipeline.corpus.validity.checks import require_valid
+from pipeline.corpus.writing import require_known_columns
 from pipeline.release.candidate_trees import PARSER, CandidateTrees
 from pipeline.release.card import write_documents
 from pipeline.release.kinds.known import kind_of
@@ -83,6 +84,7 @@ def run(settings: ReleaseSettings) -> None:
     used = trees_used(generations(shards).values())
     sources = [facts(corpus, used)] if corpus else (shards.manifest or {}).get("sources", [])
     source = sentences_of(corpus) if corpus and settings.stand_off else None
+    require_known_columns(shards)
     require_valid(shards, distinct=True)
     with appearing(claim) as folder, ExitStack() as opened:
         with Meter("rows, each read and written", 2 * found.rows.total()) as meter:

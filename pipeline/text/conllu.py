@@ -138,15 +138,15 @@ def _take(lines: NumberedLines, line: str, number: int, read: _Open) -> None:
         read.empty = 0
 
 
-def with_misc(
-    rows: Sequence[str], names: Sequence[str], values: Mapping[int, Mapping[str, str]]
-) -> list[str]:
-    """Lines of a sentence with attributes in the MISC column of some words.
+_OF_COORDINATION = frozenset({"Coord", "CoordConjuncts", "CoordLabel", "CoordProb", "CoordFrom"})
+
+
+def with_coordinations(rows: Sequence[str], values: Mapping[int, Mapping[str, str]]) -> list[str]:
+    """Lines of a sentence with what is said of coordinations in the MISC column of coordinators.
 
     Args:
-        rows: the sentence's lines.
-        names: attributes that ``values`` may have; none of them stays from before.
-        values: attributes by word index from 0.
+        rows: the sentence's lines; nothing that they said of coordinations stays.
+        values: attributes, ``Coord`` and others of ``_OF_COORDINATION``, by word index from 0.
     """
     written = []
     for row in rows:
@@ -154,7 +154,7 @@ def with_misc(
         if columns[0].isdecimal():
             new = values.get(int(columns[0]) - 1, {})
             old = [] if columns[-1] == "_" else columns[-1].split("|")
-            kept = [part for part in old if part.split("=")[0] not in names]
+            kept = [part for part in old if part.split("=")[0] not in _OF_COORDINATION]
             columns[-1] = (
                 "|".join([*kept, *(f"{key}={value}" for key, value in new.items())]) or "_"
             )

@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipeline.core import parquet
+from pipeline.core.errors import InputError
 
 _SCHEMA = pa.schema([pa.field("id", pa.string(), nullable=False)])
 
@@ -34,3 +35,11 @@ def test_parts_are_written_as_one_table(tmp_path: Path, count: int) -> None:
     parquet.write_table(one, whole)
     assert parquet.write_rows(parts, _SCHEMA, iter(rows), {"by": "hand"}) == count
     assert one.read_bytes() == parts.read_bytes()
+
+
+def test_a_struct_with_a_field_more_is_another_type(tmp_path: Path) -> None:
+    """Nobody would look at it, and a text could stand there."""
+    wanted = pa.schema([("span", pa.struct([("start", pa.int32())]))])
+    pq.write_table(pa.table({"span": [{"start": 1, "text": "a b"}]}), tmp_path / "more.parquet")
+    with pytest.raises(InputError, match="column 'span' is struct"):
+        list(parquet.read_batches(tmp_path / "more.parquet", wanted))

@@ -61,15 +61,20 @@ def test_each_licence_of_an_expression_has_its_address() -> None:
         ("CC-BY-4.0", "CC-BY-ND-4.0", True),
         ("CC0-1.0", "LDC-User-Agreement", True),
         ("CC0-1.0", "CC-BY-3.0 AND LicenseRef-PubMed", True),
-        ("CC0-1.0", "CC-BY-NC-4.0 OR MIT", False),
+        ("CC0-1.0", "CC-BY-NC-4.0 OR MIT", True),
+        ("MIT", "CC-BY-NC-4.0 OR MIT", False),
         ("CC-BY-NC-4.0 OR MIT", "CC-BY-NC-4.0", True),
         ("LDC-User-Agreement", "CC-BY-NC-4.0", False),
         ("my own terms", "CC-BY-NC-4.0", False),
         ("unknown", "CC-BY-NC-4.0", True),
         ("CC0-1.0", "unknown", False),
         ("MIT", "CC-BY-4.0", False),
+        ("CC0-1.0", "CC-BY-4.0", True),
+        ("Unlicense", "MIT", True),
+        ("CC0-1.0", "PDDL-1.0", False),
+        ("CC0-1.0", "CC-BY-4.0 OR CC0-1.0", False),
     ],
 )
 def test_what_permits_more_than_another_licence(new: str, old: str, expected: bool) -> None:
-    """Trade, sharing alike and handing on; what is unknown is handed on by nobody, but may be named later."""
+    """Trade, credit, sharing alike, handing on; what is unknown nobody hands on, and may be named later."""
     assert relaxes(new, old) is expected

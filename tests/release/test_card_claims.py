@@ -243,7 +243,10 @@ def test_a_stand_off_card_counts_what_it_has(tmp_path: Path) -> None:
     candidates = candidate_folder(tmp_path / "toy", 20, units=1)
     run(ReleaseSettings(candidates=candidates, out=tmp_path / "r", stand_off=True))
     said = " ".join((tmp_path / "r/README.md").read_text().split())
-    assert re.search(r"stands in the generated text of 0 of the \d+ sentences; what it joins", said)
+    assert re.search(
+        r"stands in the generated text of 0 of the \d+ sentences whose generated text is here; what",
+        said,
+    )
     assert "are not here, may hold more" in said
     assert "each with one" not in said
 

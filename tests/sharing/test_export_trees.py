@@ -88,7 +88,7 @@ def test_what_has_no_tree_is_left_out_and_reported(
     printed = capsys.readouterr().out
     assert printed == (
         f"2 candidates written to {tmp_path / 'out.mrg'}; left out: 1 with a random span, which is no "
-        "constituent\n"
+        "constituent\nlicences: Apache-2.0\n"
     )
     write_rows(tmp_path / "apart.parquet", CANDIDATES, rows)
     with pytest.raises(InputError, match="name its corpus folder with --corpus"):

@@ -6,6 +6,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import damaged
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from browsed import opened
 from damaged import make_release
@@ -74,6 +77,8 @@ DAMAGE: list[tuple[str, Callable[[Manifest], object] | str]] = [
     (".settings.spans: ", each_run(lambda run: run["settings"].update(spans=["given"]))),
     (".settings.decoding: ", each_run(lambda run: run["settings"].update(decoding={}))),
     (".settings.lm: ", each_run(lambda run: run["settings"].update(lm=5))),
+    (".settings.match: ", each_run(lambda run: run["settings"].update(match=[]))),
+    ("format 99 of releases, of which this version reads 1 to ", lambda m: m.update(format=99)),
     (".tally.kept: ", each_run(lambda run: run.update(tally={"seen": 5, "kept": "all"}))),
     ("it has no generations.", each_run(lambda run: run.update(tally={"seen": 5}))),
     ("it has no merged[0].rows", lambda m: m.update(merged=[{"place": "x", "kept": {}}])),
@@ -123,6 +128,23 @@ def test_settings_of_candidates_are_looked_at_too(tmp_path: Path) -> None:
     write_json(folder / "manifest.json", read_json(folder / "manifest.json") | {"settings": ["lm"]})
     with pytest.raises(InputError, match="settings: input should be a valid dictionary"):
         find_shards(folder)
+
+
+def test_a_column_that_no_corpus_has_is_not_lost_in_silence(made: Path, tmp_path: Path) -> None:
+    """What writes the rows anew would not have it: it is named."""
+    place, out = shutil.copytree(made / "release", tmp_path / "corpus"), tmp_path / "out"
+    shard = next((place / "data").glob("*.parquet"))
+    table = pq.read_table(shard)
+    damaged.replace(
+        place, f"data/{shard.name}", table.append_column("foo", pa.array([1] * len(table)))
+    )
+    for command in (
+        lambda: release.run(ReleaseSettings(candidates=place, out=out)),
+        lambda: export.run(ExportSettings(place=place, format="jsonl", out=out)),
+    ):
+        with pytest.raises(InputError, match="column 'foo' is none of a corpus of conjoin's"):
+            command()
+        assert not out.exists()
 
 
 ANYTHING: list[Any] = [None, 7, -1.5, "[/x]", True, [], [[1]], {}, {"a": {"b": [None]}}, deep(40)]

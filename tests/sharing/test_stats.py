@@ -98,7 +98,7 @@ def test_every_figure_is_what_plain_python_counts(tmp_path: Path) -> None:
     assert found["labels"] == Counter(row["label"] for row in rows)
     assert found["coordinators"] == Counter(r["words"][r["coordinator"]].lower() for r in rows)
     assert found["coordinators"] == {"and": len(rows) - 1, "or": 1}
-    assert found["other_coordinators"] == {"source": 2, "fill": 2, "rows": 3}
+    assert found["other_coordinators"] == {"source": 2, "fill": 2, "rows": 3, "unknown": 0}
     assert found["reasons"] == Counter(row["reason"] for row in refused)
     assert found["licenses"] == {"CC0-1.0": len(rows + refused) - 1, "MIT": 1}
     assert found["sources"] == {"toy": len(rows + refused) - 1, "(none)": 1}

@@ -451,6 +451,9 @@ def test_training_refuses_what_validate_refuses_of_what_it_reads(
         write_store(find_location(folder, COORDINATION.rows.columns), COORDINATION.rows, copy)
 
 
+TEXT_IN_STAND_OFF = "text in a stand-off release"
+
+
 STAND_OFF: list[tuple[str, Damage, set[str]]] = [
     ("text beside the offsets",
      columns(lambda t: t.append_column("words", pa.array([["a"]] * len(t)))), {"unexpected column"}),
@@ -462,6 +465,8 @@ STAND_OFF: list[tuple[str, Damage, set[str]]] = [
     ("other coordinator", value(word="plus"), {"not a coordinator"}),
     ("no coordinator", value(word=None), {"not a coordinator"}),
     ("twice", repeat(lambda old: old), {"duplicate id"}),
+    ("id that could be text", value(candidate_id="Victor found it ."), {TEXT_IN_STAND_OFF}),
+    ("reason that could be text", value(REJECTS, reason="Victor found it ."), {TEXT_IN_STAND_OFF}),
     ("no digests to rebuild by", in_manifest(lambda m: m.pop("full_digests")), {"manifest incomplete"}),
 ]  # fmt: skip
 

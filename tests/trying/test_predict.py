@@ -577,8 +577,14 @@ def test_forms_say_whose_a_structure_is(ask: Ask, parsed: tuple[Path, list[int]]
     assert one["alternatives"][0] == {key: one[key] for key in keys}
     assert len(one["alternatives"]) == 2
     found = ask(text, "f.conllu", output="conllu", parser=corpus, tau=0)
-    marks = f"CoordConjuncts=2-2,4-4,6-6|CoordProb={one['probability']}|CoordFrom=parser"
+    marks = (
+        f"CoordConjuncts=2-2,4-4,6-6|CoordProb={one['probability']}|CoordLabel=NP|CoordFrom=parser"
+    )
     assert found[4].endswith(f"Coord=2-6|{marks}")
+    # Nothing of another's structure stays beside the predictor's own.
+    plain = ask("\n".join(found) + "\n\n", "f.conllu", output="conllu")
+    assert plain == ask(text, "f.conllu", output="conllu")
+    assert plain[4] != found[4]
     (line,) = ask(text, "f.conllu", output="jsonl", parser=corpus, tau=1)
     (other,) = json.loads(line)["coordinations"]
     assert (other["from"], other["label"]) == ("predictor", None)
@@ -615,7 +621,9 @@ def test_a_parsers_structure_stands_where_the_predictor_has_no_score(
     rows = "".join(f"{n}\t{word}{rest}\n" for n, word in enumerate(words, 1)) + "\n"
     lines = ask(rows, "f.conllu", output="conllu", parser=corpus)
     (line,) = [each for each in lines if each.startswith("5\t")]
-    assert line.endswith("Coord=2-6|CoordConjuncts=2-2,4-4,6-6|CoordProb=-|CoordFrom=parser")
+    assert line.endswith(
+        "Coord=2-6|CoordConjuncts=2-2,4-4,6-6|CoordProb=-|CoordLabel=NP|CoordFrom=parser"
+    )
 
 
 def test_a_boundary_that_is_no_pair_of_the_predictors_stands(

@@ -27,6 +27,7 @@ class NamingSettings(TypedDict, total=False):
     decoding: str | None
     coordinator: str | None
     coordinators: str | None
+    match: str
 
 
 class CandidatesSettings(NamingSettings, total=False):
@@ -35,7 +36,6 @@ class CandidatesSettings(NamingSettings, total=False):
     trees: str | None
     sync: bool
     synchronize: str
-    match: str
     pool: Count
     ranking: str | None
     arity: str

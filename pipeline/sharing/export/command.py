@@ -71,6 +71,8 @@ def run(settings: ExportSettings) -> None:
             f"{seen.untagged:,} trees have words without a tag ({UNTAGGED}): their parser has no tagger "
             "(`conjoin preparse` trains one), or its tags would make other conjuncts of them"
         )
+    if seen.licences:
+        (tell if settings.out == STDOUT else say)(f"licences: {', '.join(sorted(seen.licences))}")
     for expression in sorted(seen.licences):
         if not terms(expression).redistributable:
             warn(f"licence {expression}: do not pass its text on: {terms(expression).why}")

@@ -11,7 +11,7 @@ from pipeline.core.decisions import to_ask
 from pipeline.core.types import COLUMNS
 from pipeline.sharing.export.protocol import Item, Unwritable, donors_of, is_value, require_plain
 from pipeline.sharing.export.text_file import TextFile
-from pipeline.text.conllu import JOINS_NOTHING, with_comments, with_misc
+from pipeline.text.conllu import JOINS_NOTHING, with_comments, with_coordinations
 from pipeline.text.dependencies import rows_of
 
 _NUMBERS = [each.name for each in COLUMNS if each.kind in {"float32", "int32"} and each.null]
@@ -48,7 +48,7 @@ def conllu(item: Item) -> str:
     if not marks:
         # Else nothing would tell it from a sentence of which nobody has said anything.
         marks = {k: {"Coord": JOINS_NOTHING} for k in to_ask(item.words)}
-    lines = with_misc(lines, ("Coord", "CoordConjuncts", "CoordLabel"), marks)
+    lines = with_coordinations(lines, marks)
     for name, *texts in _comments(item):
         lines = with_comments(lines, name, [" ".join(text.split()) for text in texts])
     return "\n".join(lines) + "\n\n"

@@ -33,6 +33,7 @@ from pipeline.corpus.layout import Shards
 from pipeline.corpus.origin import find_corpus
 from pipeline.corpus.rows import RELEASED, WITH_TREES, generation_key, generations
 from pipeline.corpus.validity.checks import require_valid
+from pipeline.corpus.writing import require_known_columns
 from pipeline.release.candidate_trees import CandidateTrees
 from pipeline.sharing.export.dependencies import CandidateDependencies
 from pipeline.sharing.export.protocol import Item
@@ -145,6 +146,7 @@ class Items(ExitStack):
             )  # fmt: skip
         for path in self.shards.accepted:
             _schema(path)
+        require_known_columns(self.shards)
         require_valid(self.shards, distinct=True)
 
     def _of_candidates(self, shards: Shards, rows: Iterator[Row]) -> Iterator[Item]:

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from pipeline.core.console import say, table, warn
 from pipeline.core.errors import InputError
-from pipeline.core.parquet import MANIFEST, column_names
+from pipeline.core.parquet import MANIFEST, column_names, read_batches
 from pipeline.corpus.checked import require_whole
 from pipeline.corpus.handing_on import licences_of, require_permission
 from pipeline.corpus.layout import Shards, find_shards
@@ -25,6 +25,7 @@ from pipeline.release.predictors.package import (
     checked_predictor,
     is_predictor_release,
 )
+from pipeline.release.readable import require_no_words
 from pipeline.release.shards import STAND_OFF
 from pipeline.sharing.push.settings import PushSettings
 
@@ -117,6 +118,12 @@ def _require_no_text(shards: Shards, allowed: Mapping[str, pa.Schema]) -> None:
                         f"{MANIFEST} says that this is a stand-off release, and column {name!r} is here",
                         path=path, remedy=_ANEW,
                     )  # fmt: skip
+            if allowed is STAND_OFF:
+                for batch in read_batches(path, STAND_OFF[config]):
+                    try:
+                        require_no_words(batch)
+                    except InputError as error:
+                        raise InputError(error.what, path=path, remedy=_ANEW) from error
 
 
 _ANEW = "make the release again with `conjoin release`"

@@ -94,9 +94,8 @@ def _others(found: Mapping[str, int | None] | None) -> None:
     if found is None:
         text = "not known"
     elif found["rows"] is None:
-        text = (
-            f"{found['fill']:,} candidates in the fill; those in the source's words are not known"
-        )
+        unknown = f" and in {found['unknown']:,} fills" if found["unknown"] else ""
+        text = f"{found['fill']:,} candidates in the fill; those in the source's words{unknown} are not known"
     else:
         text = (
             f"{found['rows']:,} candidates hold one that is not marked: {found['source']:,} in the "

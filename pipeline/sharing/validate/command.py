@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.core.console import Meter, say, table
-from pipeline.core.errors import InputError, SettingsError
+from pipeline.core.errors import InputError, ModelError, SettingsError
 from pipeline.corpus.candidate_checks import Fault
 from pipeline.corpus.digest import RowDigest
 from pipeline.corpus.engine import engine
@@ -23,6 +23,7 @@ from pipeline.corpus.layout import Shards
 from pipeline.corpus.validity.checks import RowChecks, nulls
 from pipeline.release.kinds.known import kind_of
 from pipeline.release.predictors.package import checked_predictor, is_predictor_release
+from pipeline.release.readable import require_no_words
 from pipeline.select.leakage import HeldOut
 from pipeline.sharing.validate.files import (
     Reading,
@@ -73,14 +74,22 @@ def run(settings: ValidateSettings) -> None:
 
 
 def _check_predictor(settings: ValidateSettings) -> None:
-    """Say that the files of a released predictor are those that were written; what is not so, is raised."""
+    """Say whether the files of a released predictor are those that were written, or which one is not."""
     if settings.apart:
         raise SettingsError("--apart is for candidates, and this is a predictor: leave it out")
-    _, files = checked_predictor(settings.place)
+    found, files = Violations(settings.examples), 0
+    try:
+        files = len(checked_predictor(settings.place)[1])
+    except (InputError, ModelError) as error:
+        found.add("not the predictor that was written", settings.place.name, str(error))
     if settings.json_:
-        say(json.dumps({"rows": 0, "files": len(files), "violations": {}}, indent=2))
+        say(json.dumps({"rows": 0, "files": files, "violations": found.to_dict()}, indent=2))
+    elif len(found):
+        _show(found, 0, files)
     else:
-        say(f"a release of a predictor, {len(files)} files: every digest holds")
+        say(f"a release of a predictor, {files} files: every digest holds")
+    if len(found):
+        raise SystemExit(1)
 
 
 def _show(found: Violations, rows: int, files: int) -> None:
@@ -117,6 +126,7 @@ class _Checker:
         self._rows = (
             RowChecks(shards, database) if kind is None else KindChecks(kind, shards, database)
         )
+        self._withholds_words = kind is None and shards.kind == "stand-off"
         entries = entries_of(shards.manifest or {}) or {}
         self._digested = any("digest" in entry for entry in entries.values())
 
@@ -184,6 +194,11 @@ class _Checker:
             sound[fault.rows] = False  # nothing else can be checked in these rows
         whole = fitting if sound.all() else fitting.filter(pa.array(sound))
         whole = self._rows.completed(whole, places[sound])
+        if self._withholds_words:
+            try:
+                require_no_words(whole)
+            except InputError as error:
+                self._found.add("text in a stand-off release", reading.name, error.what)
         found = self._rows.faults(whole, rejects=reading.rejects)
         self._count(reading, whole, places[sound], found)
         if self._held_out is not None and not reading.rejects:

@@ -106,12 +106,16 @@ def check_files(shards: Shards, sum_of: SumOf, found: Violations) -> None:
 
 
 def _check_entries(shards: Shards, found: Violations) -> None:
-    """Whatever lies in the folder is a file or a folder, and a release's links stay in it."""
+    """What lies in the folder is a file or a folder; a release's links stay in it, and no other shards do."""
+    released = shards.kind != "candidates"
+    own = {*shards.accepted, *shards.rejects}
     for path, name in _entries(shards.place):
-        if path.is_symlink() and shards.kind != "candidates" and leads_out(shards.place, path):
+        if path.is_symlink() and released and leads_out(shards.place, path):
             found.add("link out of the corpus", name, "it leads to what is none of the corpus")
         elif not path.is_file() and not path.is_dir():
             found.add("not a regular file", name, "nothing can be read from it")
+        elif released and path.suffix == ".parquet" and path.is_file() and path not in own:
+            found.add("shard not in manifest", name, "it does not lie where shards do")
 
 
 def _entries(place: Path) -> Iterator[tuple[Path, str]]:

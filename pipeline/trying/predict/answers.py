@@ -22,7 +22,7 @@ from pipeline.tasks.coordination.consistent import (
 )
 from pipeline.tasks.coordination.model import CoordinationPredictor, Prediction, ScoredCoordinator
 from pipeline.tasks.coordination.with_parser import BothAnswers, probability_of
-from pipeline.text.conllu import with_comments, with_misc
+from pipeline.text.conllu import with_comments, with_coordinations
 from pipeline.text.lines import GivenSentence
 from pipeline.text.trees import Constituent
 
@@ -338,7 +338,8 @@ def conllu(answer: SentenceAnswer) -> str:
     ``Coord=3-7`` are the IDs of the structure's first and last word; of several structures, best
     first, it and ``CoordProb`` have as many values parted by commas. ``CoordConjuncts=3-4,6-7`` are the
     conjuncts of the first, as ``conjoin export`` writes them. A probability that there is not, of a parser's
-    structure that the predictor cannot score, is ``-``. What is skipped is a comment.
+    structure that the predictor cannot score, is ``-``; a parser's structure has its ``CoordLabel``. What is
+    skipped is a comment.
     """
     words = answer.sentence.words
     values, comments = {}, []
@@ -351,19 +352,14 @@ def conllu(answer: SentenceAnswer) -> str:
                     "-" if one.probability is None else str(_short(one.probability))
                     for one in entry.ranked
                 ),
+                **({"CoordLabel": entry.structure[0].label} if entry.structure else {}),
                 **({"CoordFrom": entry.source} if answer.beside is not None else {}),
             }
         elif entry.coordinator is None:
             comments.append(entry.reason)
         else:
             comments.append(f"{entry.coordinator + 1} {words[entry.coordinator]}: {entry.reason}")
-    names = (
-        "Coord",
-        "CoordConjuncts",
-        "CoordProb",
-        *(["CoordFrom"] if answer.beside is not None else []),
-    )
-    rows = with_misc(answer.sentence.rows, names, values)
+    rows = with_coordinations(answer.sentence.rows, values)
     return "\n".join(with_comments(rows, "coord_skipped", comments)) + "\n\n"
 
 
