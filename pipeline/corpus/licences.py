@@ -230,6 +230,27 @@ def relaxes(new: str, old: str) -> bool:
     return not _duties(before) <= _duties(after)
 
 
+def excludes_itself(expression: str) -> bool:
+    """Whether one text under all licences of ``A AND B`` would break one of them.
+
+    ShareAlike and copyleft licences want the whole under themselves: two kinds of them cannot both have it,
+    nor can one that permits trade where another part forbids it. Whole corpora of several texts may be under
+    such licences; a sentence that joins words of two may not.
+    """
+    read = _read(expression)
+    if not isinstance(read, _Joined) or read.word != "AND":
+        return False
+    laid = [(part, _duties(part)) for part in read.parts if isinstance(part, _Single)]
+    alike = {_kind(part) for part, duties in laid if _SHARED_ALIKE in duties}
+    no_trade = any(_NO_TRADE in duties for _, duties in laid)
+    return len(alike) > 1 or bool(alike and no_trade and "CC-BY-NC-SA" not in alike)
+
+
+def _kind(part: "_Single") -> str:
+    """A licence without its version: later ones of a kind take text of earlier ones."""
+    return re.sub(r"-\d.*", "", licence(part.identifier)[0])
+
+
 @dataclass(frozen=True, slots=True)
 class _Single:
     """A licence as it is written, and the exception behind WITH."""

@@ -16,7 +16,7 @@ from pipeline.corpus.checked import require_whole
 from pipeline.corpus.counts import Survey
 from pipeline.corpus.handing_on import require_permission
 from pipeline.corpus.layout import Shards, find_shards
-from pipeline.corpus.licences import UNKNOWN, terms
+from pipeline.corpus.licences import UNKNOWN, excludes_itself, terms
 from pipeline.corpus.origin import facts, find_corpus, foreign_rows, sentences_of, trees_used
 from pipeline.corpus.rows import generations, lost_trees
 from pipeline.corpus.sentence_trees import TREEBANK
@@ -80,6 +80,12 @@ def run(settings: ReleaseSettings) -> None:
         return
     if not settings.stand_off:
         require_permission(licenses, shards.place, remedy=without_the_text)
+        for expression in filter(excludes_itself, licenses):
+            warn(
+                f"{licenses[expression]:,} rows join text under {expression}, and one text cannot be under "
+                "all of these: whether they may be handed on is for you to find out; leave them out with "
+                "`conjoin select --license`"
+            )
     corpus = _source(settings, shards)
     used = trees_used(generations(shards).values())
     sources = [facts(corpus, used)] if corpus else (shards.manifest or {}).get("sources", [])

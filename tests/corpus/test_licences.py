@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipeline.corpus.licences import permits, relaxes, terms
+from pipeline.corpus.licences import excludes_itself, permits, relaxes, terms
 
 
 @pytest.mark.parametrize(
@@ -78,3 +78,24 @@ def test_each_licence_of_an_expression_has_its_address() -> None:
 def test_what_permits_more_than_another_licence(new: str, old: str, expected: bool) -> None:
     """Trade, credit, sharing alike, handing on; what is unknown nobody hands on, and may be named later."""
     assert relaxes(new, old) is expected
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("CC-BY-NC-4.0 AND CC-BY-SA-4.0", True),
+        ("CC-BY-NC-SA-4.0 AND CC-BY-SA-3.0", True),
+        ("CC-BY-SA-4.0 AND GPL-2.0-only", True),
+        ("CC-BY-NC-4.0 AND GPL-3.0-or-later", True),
+        ("CC-BY-SA-3.0 AND CC-BY-SA-4.0", False),
+        ("CC-BY-NC-4.0 AND CC-BY-NC-SA-4.0", False),
+        ("CC-BY-4.0 AND CC-BY-SA-4.0", False),
+        ("CC-BY-4.0 AND CC-BY-NC-4.0", False),
+        ("CC-BY-NC-4.0 OR CC-BY-SA-4.0", False),
+        ("CC-BY-SA-4.0", False),
+        ("my own terms", False),
+    ],
+)
+def test_what_no_one_text_can_be_under(expression: str, expected: bool) -> None:
+    """Two kinds of sharing alike, or one of them with trade and words that forbid it."""
+    assert excludes_itself(expression) is expected

@@ -239,6 +239,18 @@ def test_a_declared_licence_is_written_where_rows_say_unknown(tmp_path: Path) ->
         release(folder, tmp_path / "x", license="Mine")
 
 
+def test_rows_that_join_licences_which_exclude_each_other_are_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With text alone: without it nothing of either is handed on."""
+    both = "CC-BY-NC-4.0 AND CC-BY-SA-4.0"
+    folder = candidate_folder(tmp_path / "toy", 14, license_=both)
+    release(folder, tmp_path / "r")
+    assert f"14 rows join text under {both}, and one text" in capsys.readouterr().err
+    release(folder, tmp_path / "s", stand_off=True)
+    assert "join text" not in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("expression", "known", "redistributable"),
     [
