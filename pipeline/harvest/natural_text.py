@@ -2,7 +2,7 @@
 
 Boundaries and label are those of the parser's tree by the corpus's own rule (``text.coordinations``). The
 gold annotation of these sentences is not looked at; nor may the parser have seen it, so what it learned
-from is left out.
+from is left out, and so are word-for-word copies of that and of L.
 """
 
 from collections import Counter
