@@ -132,14 +132,12 @@ class Parser:
                 f"parser {self.name} was trained with part-of-speech tags",
                 remedy="parse a treebank with --tags treebank, or train one with --tags none",
             )
-        unknown = [[UNTAGGED] * len(words) for words in sentences]
-        given = [own or none for own, none in zip(tags or unknown, unknown, strict=True)]
-        outcomes = [Parsed(None, _defect(words)) for words in sentences]
-        if self.needs_tags and tags is not None:
-            without = Parsed(None, NO_TAGS)
-            outcomes = [
-                without if own is None else o for o, own in zip(outcomes, tags, strict=True)
-            ]
+        tagged = list(zip(sentences, tags or [None] * len(sentences), strict=True))
+        given = [own or [UNTAGGED] * len(words) for words, own in tagged]
+        outcomes = [
+            Parsed(None, NO_TAGS if self.needs_tags and own is None else _defect(words))
+            for words, own in tagged
+        ]
         sound = [index for index, parsed in enumerate(outcomes) if parsed.reason is None]
         batch = self._attempt([sentences[i] for i in sound], [given[i] for i in sound])
         if any(parsed.reason for parsed in batch):

@@ -16,10 +16,10 @@ def show_learned(annotation: Sequence[Part]) -> None:
     Args:
         annotation: of the trees, which their parser learned from or, where they are the treebank's, are.
     """
-    among: Counter[tuple[str, str]] = Counter()
+    among: dict[str, Counter[str]] = {}
     rows: list[tuple[str, str, int, int]] = []
     for part in annotation:
-        among.update({(part.corpus, draw): count for draw, count in part.among.items()})
+        among.setdefault(part.corpus, Counter()).update(part.among)
         if part.part == UNKNOWN:
             console.say(f"nothing says which sentences {part.corpus} learned from")
             continue
@@ -29,11 +29,9 @@ def show_learned(annotation: Sequence[Part]) -> None:
     if rows:
         columns = ("gold trees", "use", "sentences", "coordinations")
         console.table("What these trees rest on", columns, rows)
-    if among:
-        for corpus in sorted({corpus for corpus, _ in among}):
-            counts = ", ".join(
-                f"{draw}: {count:,}" for (of, draw), count in sorted(among.items()) if of == corpus
-            )
+    for corpus, draws in sorted(among.items()):
+        if draws:
+            counts = ", ".join(f"{draw}: {count:,}" for draw, count in sorted(draws.items()))
             console.say(
                 f"labelled or validation sentences of a draw of {corpus} among them: {counts}"
             )

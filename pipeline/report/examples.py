@@ -99,11 +99,15 @@ def example_lists(
     return found, missing
 
 
-def to_hand_on(lists: Sequence[ExampleList]) -> tuple[list[ExampleList], int]:
+def to_hand_on(
+    lists: Sequence[ExampleList], *, own_use: bool = False
+) -> tuple[list[ExampleList], int]:
     """Lists without the examples whose text must not be handed on, as a report is; how many these are.
 
-    What people judged of them still counts.
+    What people judged of them still counts. For ``own_use`` nothing is left out.
     """
+    if own_use:
+        return list(lists), 0
     found: list[ExampleList] = []
     for each in lists:
         accepted, rejected, drawn = (

@@ -106,9 +106,7 @@ def read_material(settings: ReportSettings) -> ReportMaterial:
     for fact in unanswered:
         console.say(str(fact))
     generated = generation_lists(corpus, metrics.task, count=settings.examples, seed=settings.seed)
-    of_generations = 0
-    if not settings.own_use:
-        generated, of_generations = to_hand_on(generated)
+    generated, of_generations = to_hand_on(generated, own_use=settings.own_use)
     if metrics.task != COORDINATION:  # whose candidates nobody judges
         return ReportMaterial(
             corpus, metrics, runs, None, None, models, [], generated, _withheld(of_generations),
@@ -119,9 +117,7 @@ def read_material(settings: ReportSettings) -> ReportMaterial:
     examples, unshown = example_lists(
         metrics, runs, corpus, count=settings.examples, seed=settings.seed, judgements=judgements
     )
-    of_systems = 0
-    if not settings.own_use:
-        examples, of_systems = to_hand_on(examples)
+    examples, of_systems = to_hand_on(examples, own_use=settings.own_use)
     withheld = _withheld(of_systems + of_generations)
     judging = offer_sheet(
         corpus / "report" / "judgements.csv", examples, judgements, given=settings.judgements,

@@ -133,7 +133,6 @@ def show(
     """
     todo, every = units
     times = words / tried.words if tried.words else items / tried.items
-    rate = tried.items / tried.seconds
     sample = f"{tried.items:,} tried in {tried.seconds:.1f} s"
     seconds = times * tried.seconds / min(processes, max(todo, 1))
     written = times * tried.size
@@ -142,10 +141,7 @@ def show(
     rows = [
         ("units", f"{todo:,} to make of {every:,}"),
         (what, f"{items:,}" + (f" of {words:,} words" if tried.words else "")),
-        (
-            "speed",
-            f"{rate:,.{0 if rate >= 10 else 1 if rate >= 1 else 2}f} {what}/s a process ({sample})",
-        ),
+        ("speed", f"{_rate(tried)} {what}/s a process ({sample})"),
         ("time", f"{duration(seconds)} with {processes} at work, start-up aside"),
         ("disk", f"{size(written)} of {size(free)} free"),
     ]
@@ -154,6 +150,13 @@ def show(
             1, ("a unit", f"{duration(one)}, which a kill can cost; --unit makes smaller ones")
         )
     table(f"what a run would write to {out}", ("", "estimate"), rows)
+
+
+def _rate(tried: Probe) -> str:
+    """Items a second; of slow ones with so many digits that it is no zero."""
+    rate = tried.items / tried.seconds
+    digits = 0 if rate >= 10 else 1 if rate >= 1 else 2
+    return f"{rate:,.{digits}f}"
 
 
 def duration(seconds: float) -> str:
