@@ -148,8 +148,13 @@ class Chain:
         """A command of this draw, and those of it that come before."""
         return Unit(f"{name} {self.at}", command, tuple(f"{each} {self.at}" for each in needs))
 
-    def train(self, system: str, mode: str, *more: str, needs: Sequence[str] = ()) -> Unit:
-        """A predictor; at level 3 it learns the gold coordinations of the parser's trees as well."""
+    def train(
+        self, system: str, mode: str, *more: str, needs: Sequence[str] = (), first: str = ""
+    ) -> Unit:
+        """A predictor; at level 3 it learns the gold coordinations of the parser's trees as well.
+
+        With ``first`` it begins with the encoder of that system's predictor, after whose updates it makes its own.
+        """
         variant = next((name for name in self.variants if system.endswith(f"-{name}")), "")
         twice = variant in {"small-batches", "long"}
         steps = ("--steps", str(2 * self.updates if twice else self.updates))
@@ -157,7 +162,9 @@ class Chain:
         # The paper filters nothing in the first tenth of its updates.
         warm = ("--warm-steps", str(self.updates // 10) if mode == "filter" else "0")
         learning = (*steps, "--learning-rate", self.rate, *warm, *TRAINING, "--resume")
-        command += ["--encoder", str(self.encoder), *learning, *self.formats]
+        began = f"runs/{first}/{{labelled}}/seed-{{seed}}/predictor" if first else self.encoder
+        command += ["--encoder", str(began), *learning, *self.formats]
+        needs = (*needs, *([f"train {first}"] if first else []))
         if self.level == 3:
             command += ["--gold-of", f"parsers/{PARSERS[3]}/{{labelled}}/seed-{{seed}}"]
             needs = ("preparse", *needs)
@@ -217,10 +224,14 @@ class Chain:
             of_other = ("--gold-of", f"parsers/{PARSERS[1]}/{{labelled}}/seed-{{seed}}")
             yield self.train("gold", "baseline", *of_other, needs=("preparse",))
             yield self.learn("believed-gold", "believed", "select believed", *of_other)
+            for first in ("believed", "gold"):  # the second makes as many updates, and is a control
+                yield self.train(f"gold-after-{first}", "baseline", *of_other, first=first)
         if self.level == 2:
             yield from self.parsers_again()
             yield self.train("brackets", "baseline", *BRACKETS)
             yield self.learn("believed-brackets", "believed", "select believed", *BRACKETS)
+            for first in ("believed-brackets", "brackets"):
+                yield self.train(f"brackets-after-{first}", "baseline", *BRACKETS, first=first)
             yield from self.filled()
             yield from self.filled_by_causal()
         for augment in ("copy", "mask"):

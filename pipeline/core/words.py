@@ -43,6 +43,11 @@ def is_without_control(text: str) -> bool:
     return _CONTROL.search(text) is None
 
 
+def is_text(text: str) -> bool:
+    """Whether a text has neither a control character nor what stands for bytes that were no text."""
+    return is_without_control(text) and REPLACEMENT not in text
+
+
 def coordinator(word: str) -> str:
     """The word, if it may be put into sentences as a coordinator: one without brackets or commas.
 

@@ -6,6 +6,7 @@ each record has a digest of that, the unit's content (``units.UnitContent``), an
 the same content is written again under its new name, as if all had been made at once: byte for byte.
 """
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from pipeline.core.documents import check_form
@@ -35,20 +36,33 @@ def take_over(folder: UnitFolder) -> str | None:
         _rename_answers(folder, index)
         if folder.is_finished(index):
             continue
-        for path in sorted((folder.folder / RECORDS).glob(f"{index:05d}-of-*.json")):
-            record = _read(folder, path)
-            if record is None:
-                continue
-            if record.facts.get("content") == folder.content.digest(folder.fingerprint, index):
-                (folder.folder / MANIFEST).unlink(missing_ok=True)  # it speaks of the earlier plan
-                _write_again(folder, index, record)
-                taken += 1
-                break
+        if record := same_unit_of_earlier_plan(folder, index):
+            (folder.folder / MANIFEST).unlink(missing_ok=True)  # it speaks of the earlier plan
+            _write_again(folder, index, record)
+            taken += 1
+            continue
+        for path, record in _of_earlier_plans(folder, index):
             if path != folder.record(index):  # of its own name, its state says why it is stale
                 why = why or _why(folder, record)
     if taken:
         return f"{taken} of {folder.count} shards are an earlier run's, and are not made again"
     return f"no shard of the earlier run stays: {why}" if why else None
+
+
+def same_unit_of_earlier_plan(folder: UnitFolder, index: int) -> OutputRecord | None:
+    """The record of a unit of an earlier plan that has the content of this plan's; None where none has."""
+    found = [record for _, record in _of_earlier_plans(folder, index)]
+    if folder.content is None or not found:
+        return None
+    content = folder.content.digest(folder.fingerprint, index)
+    return next((record for record in found if record.facts.get("content") == content), None)
+
+
+def _of_earlier_plans(folder: UnitFolder, index: int) -> Iterator[tuple[Path, OutputRecord]]:
+    """The records of a unit whose files are whole, of whatever plan."""
+    for path in sorted((folder.folder / RECORDS).glob(f"{index:05d}-of-*.json")):
+        if record := _read(folder, path):
+            yield path, record
 
 
 def _read(folder: UnitFolder, path: Path) -> OutputRecord | None:

@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from importlib.resources import files
 from pathlib import Path
 from typing import NoReturn
@@ -35,6 +36,8 @@ from pipeline.core.process import end_with_parent
 _LAUNCHER = "CONJOIN_LAUNCHER"
 _COURTESY = 3.0  # seconds
 _PATIENCE = 5.0  # seconds for workers of a killed run to be gone
+_PATIENT = timedelta(hours=12)
+"""For processes that wait for the first; half an hour, as usual, is too short to read a large text in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +192,7 @@ def _join() -> PartialState:
     """Join the other workers; a fault common to all is reported by the first only."""
     world, what = int(os.environ["WORLD_SIZE"]), ""
     try:
-        state = PartialState(cpu=not torch.cuda.is_available())
+        state = PartialState(cpu=not torch.cuda.is_available(), timeout=_PATIENT)
         if state.num_processes == world:
             return state
         what = f"accelerate sees {state.num_processes} processes where {world} were launched"

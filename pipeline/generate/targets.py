@@ -66,6 +66,7 @@ class Targets:
         commas: share of long structures with a comma before the coordinator.
         wanted: structures of a kind, with the share of each.
         offered: how often a uniform draw from U would give a reference that makes this kind.
+        rarest: the same of a kind that none of the trees looked at makes.
         unmakeable: why some structures are wanted in vain → their share of what is wanted.
     """
 
@@ -74,6 +75,7 @@ class Targets:
     commas: float
     wanted: Mapping[_Kind, Sequence[_Option]]
     offered: Mapping[_Kind, float]
+    rarest: float
     unmakeable: Mapping[str, float] = field(default_factory=dict)
     _known: dict[tuple[str, int], list[_Option]] = field(default_factory=dict)
 
@@ -105,7 +107,7 @@ class Targets:
         if (label, words) not in self._known:
             kinds = [(label, *each) for each in _made(self.edges, words)]
             self._known[label, words] = [
-                (structure, share / self.offered.get(kind, 1.0))
+                (structure, share / self.offered.get(kind, self.rarest))
                 for kind in kinds
                 for structure, share in self.wanted.get(kind, ())
                 if share
@@ -170,7 +172,8 @@ def read_targets(
             remedy=_REMEDY,
         )
     rows = range(min(count, _SAMPLE))
-    offered: defaultdict[_Kind, float] = defaultdict(lambda: 1 / len(rows))
+    rarest = 1 / max(len(rows), 1)
+    offered: defaultdict[_Kind, float] = defaultdict(lambda: rarest)
     for source, bracketing in trees.read(rows):
         tree = fitting_tree(bracketing, source.words)
         spans = constituent_spans(source.words, tree) if tree else []
@@ -178,7 +181,7 @@ def read_targets(
             for bucket, conjuncts in _made(edges, len(span)):
                 offered[label, bucket, conjuncts] += 1 / len(spans) / len(rows)
     return Targets(
-        seed, tuple(edges), found["commas"], dict(wanted), dict(offered), dict(unmakeable)
+        seed, tuple(edges), found["commas"], dict(wanted), dict(offered), rarest, dict(unmakeable)
     )
 
 

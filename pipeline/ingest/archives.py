@@ -194,7 +194,7 @@ def _too_many(path: Path) -> InputError:
 
 
 def _no_file(place: str) -> InputError:
-    what = "a member that is a link or no file"
+    what = "a member that is a link, a sparse file or no file"
     return InputError(what, path=place, remedy="unpack the archive yourself")
 
 
@@ -213,7 +213,7 @@ def _stream(raw: io.BufferedReader, path: Path, allowance: UnpackingAllowance) -
 
 def _content(archive: tarfile.TarFile, member: tarfile.TarInfo, path: Path, largest: int) -> bytes:
     place = f"{path}/{member.name}"
-    if not member.isreg():
+    if not member.isreg() or member.issparse():  # whose holes no limit on what is read would count
         raise _no_file(place)
     if member.size > largest:
         raise _too_large(place, largest)

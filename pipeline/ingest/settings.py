@@ -46,6 +46,10 @@ _OF_QUESTIONS = tuple(
 )
 
 
+_LICENSED = ("genia", "asked", *_MADE)
+"""Readers of rows whose licence is known."""
+
+
 def _place(name: object) -> Path:
     """The usual folder of a corpus; the one above for what is no name, which is refused elsewhere."""
     return Path("data", name) if isinstance(name, str) and is_plain_name(name) else Path("data")
@@ -268,12 +272,14 @@ class IngestSettings(Settings):
 
     @model_validator(mode="after")
     def _as_the_reader_knows(self) -> Self:
-        """Refuse a licence that permits more than the corpus's own, which the reader knows."""
+        """Refuse a licence that permits more than the corpus's own, or that no row would have."""
         own = CORPORA[self.reader].licence
         if self.license not in (own, UNKNOWN) and relaxes(self.license, own):
             raise ValueError(
                 f"{self.reader} is under {own}, and {self.license[:60]!r} permits more; leave --license out"
             )
+        if self.license not in (own, UNKNOWN) and self.reader in _LICENSED:
+            raise ValueError(f"{self.reader} says under which licences it is; leave --license out")
         return self
 
     @field_validator("labelled", mode="before")

@@ -118,7 +118,8 @@ def locate(
         return name
     several = sorted(folder.glob("seed-*"), key=lambda each: (len(each.name), each.name))
     if seed is not None and several:
-        folder = several[seed % len(several)]
+        own = folder / f"seed-{seed}"
+        folder = own if own in several else several[seed % len(several)]
     if (folder / READY).exists():
         if (here := folder.resolve()) in passed:
             raise ModelError(
@@ -319,6 +320,15 @@ def check_files(where: str) -> None:
         check_record(folder)
 
 
+PREDICTOR = "predictor.json"
+"""File in the folder of a model that a task trained, whose weights ``encoder.*`` are a checkpoint's own."""
+
+
+def is_predictor(where: str | Path) -> bool:
+    """Whether a checkpoint is a predictor's folder, of whose weights the encoder is taken."""
+    return (Path(where) / PREDICTOR).is_file()
+
+
 def load_partly(
     factory: Any, where: str, role: str, dtype: torch.dtype, *, weights: bool = True
 ) -> tuple[PreTrainedModel, list[str]]:
@@ -353,6 +363,7 @@ def load_partly(
             model, info = from_pretrained(
                 factory, where, config=config, dtype=dtype, use_safetensors=True,
                 output_loading_info=True, device_map=None if weights else "meta",
+                key_mapping={r"^encoder\.": ""} if is_predictor(where) else None,
             )  # fmt: skip
     finally:
         transformers_logging.set_verbosity(before)

@@ -83,14 +83,20 @@ def run(settings: PretrainSettings) -> None:
     if settings.processes > 1 and not launch.in_launch():
         launch.launch(settings.command_line(), settings.processes, work)
     with launch.working(work, settings.threads) as worker:
-        _train(settings, work, out)
+        trained = _train(settings, work, out)
     if worker.rank == 0:
-        _clear(work)
+        _clear(work, checkpoints=trained)
 
 
-def _clear(work: Path) -> None:
-    """Remove what a training that ended worked with; files that it did not make stay."""
-    TrainingCheckpoints(work / "checkpoints", Fingerprint(), _KEEP).clear()
+def _clear(work: Path, *, checkpoints: bool) -> None:
+    """Remove what a training that ended worked with; files that it did not make stay.
+
+    Args:
+        work: its folder.
+        checkpoints: whether these are its own; else another run may go on from them.
+    """
+    if checkpoints:
+        TrainingCheckpoints(work / "checkpoints", Fingerprint(), _KEEP).clear()
     shutil.rmtree(
         work / "text" / "tokenizer", ignore_errors=True
     )  # made whole, as a folder of its own
@@ -129,7 +135,8 @@ def _require_untrained(out: Path) -> None:
         )  # fmt: skip
 
 
-def _train(settings: PretrainSettings, work: Path, out: Path) -> None:
+def _train(settings: PretrainSettings, work: Path, out: Path) -> bool:
+    """Whether it trained: a model that is current stays."""
     device = accelerator(settings.dtype)
     where = locate(settings.base, settings.corpus, settings.seed) if settings.base else None
     base, new_head = load_base(settings.family, where) if where else (None, False)
@@ -148,7 +155,7 @@ def _train(settings: PretrainSettings, work: Path, out: Path) -> None:
         if device.is_main_process:
             say(f"{out} is already there and current")
         device.wait_for_everyone()
-        return
+        return False
     material = gather()
     if base:
         model = base[0]
@@ -177,6 +184,7 @@ def _train(settings: PretrainSettings, work: Path, out: Path) -> None:
             f"{course.tokens:,} tokens in {course.seconds:,.0f} s"
         )
     device.wait_for_everyone()
+    return True
 
 
 def _begin_bias(

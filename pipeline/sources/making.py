@@ -29,6 +29,7 @@ from pipeline.core.tally import Tally
 from pipeline.corpus.card import CARD, is_card, write_card
 from pipeline.corpus.handing_on import require_home_of_text
 from pipeline.executor import launch
+from pipeline.executor.growing import same_unit_of_earlier_plan
 from pipeline.executor.run import Make, OnBatch, RunReport, run_units
 from pipeline.executor.units import (
     UnitContent,
@@ -126,7 +127,7 @@ def make_candidates(
         record = as_json(source.annotation())
         content = None
         if isinstance(source, GrowingSource):
-            content = UnitContent(lambda index: list(map(_content, items(index)[0])), source.told)
+            content = UnitContent(lambda index: _content_of_unit(*items(index)), source.told)
         return UnitFolder(
             out, len(source.sizes), source.schemas, fingerprint, command, record, content, source.notes
         )  # fmt: skip
@@ -171,6 +172,12 @@ def make_candidates(
                 making.make_whole(folder)
     if report and making.check:
         making.check(out, folder.tally())
+
+
+def _content_of_unit(items: Sequence[Any], lacking: Mapping[str, int]) -> list[Any]:
+    """What the items of a unit say, and the counts of what gave none, where there are any."""
+    counted = {name: count for name, count in lacking.items() if count}
+    return [*map(_content, items), *([counted] if counted else [])]
 
 
 def _content(item: Any) -> dict[str, Any]:
@@ -263,9 +270,9 @@ def _say(notes: Mapping[str, int]) -> None:
 
 def _forecast(settings: SourceSettings, source: CandidateSource[Any], folder: UnitFolder) -> None:
     """Print what a run would cost; nothing is written."""
-    todo = folder.unmade()
+    todo = [unit for unit in folder.unmade() if same_unit_of_earlier_plan(folder, unit) is None]
     if not todo:
-        say(f"all {folder.count} units are finished and current")
+        say(f"all {folder.count} units are finished and current, or an earlier run's")
         return
     tried = dry_run.probe_source(source, todo, best_device())
     if tried is None:

@@ -20,6 +20,7 @@ from pipeline.core.errors import ModelError
 from pipeline.core.files import sha256_of, write_json
 from pipeline.models.checkpoint_files import check_digests, check_finite, shapes_in
 from pipeline.models.loading import (
+    PREDICTOR,
     check_vocabulary,
     load_config,
     load_tokenizer,
@@ -29,7 +30,7 @@ from pipeline.models.loading import (
 from pipeline.models.roles import ENCODER, misfit
 from pipeline.tasks.protocol import Model
 
-WEIGHTS, CARD, CONFIG = "model.safetensors", "predictor.json", "config.json"
+WEIGHTS, CARD, CONFIG = "model.safetensors", PREDICTOR, "config.json"
 _VERSION = 1
 _AGAIN = "train it again, or copy the folder again"
 

@@ -178,10 +178,10 @@ class _Document:
         elif name.startswith("E") and rest.startswith("Coordination:"):
             self._events[name] = rest.split(), number
         elif name.startswith("A") and rest.startswith("Label "):
-            _, event, *values = rest.split()
-            if len(values) != 1 or not is_label(values[0]):
+            _, *found = rest.split()  # an event and its label
+            if len(found) != 2 or not is_label(found[1]):
                 raise self._lines.problem(f"no label: {rest[:40]!r}", "write it as brat does")
-            self._labels[event] = values[0]
+            self._labels[found[0]] = found[1]
         else:
             return not name or name.startswith("#")
         return True

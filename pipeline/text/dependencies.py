@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from io import BytesIO
+from io import BufferedReader, BytesIO
 from unicodedata import category
 
 from pipeline.core.errors import InputError
@@ -201,7 +201,7 @@ def tree_in(rows: str, name: str) -> DependencyTree:
     Raises:
         InputError: they are not those of one sentence with a tree.
     """
-    lines = NumberedLines(name, BytesIO(rows.encode()), BytesIO())
+    lines = NumberedLines(name, BufferedReader(BytesIO(rows.encode())), BytesIO())
     found = list(read_trees(lines))
     if len(found) != 1:
         what = f"{len(found)} sentences where one is due"

@@ -7,8 +7,9 @@ from pipeline.core.annotation import LABELLED, OTHERS, UNKNOWN, Annotation, join
 from pipeline.core.corpus_folder import annotation_of_trees, corpus_name, trees_folder
 from pipeline.core.draws import draw_name, every_draw
 from pipeline.core.runs import NO_AUGMENTATION
+from pipeline.corpus.annotated import annotation_of_predictor
 from pipeline.models.annotated import annotation_of_model
-from pipeline.models.loading import locate
+from pipeline.models.loading import is_predictor, locate
 from pipeline.tasks.protocol import Task
 from pipeline.train.augmentation.kinds import kinds_of
 from pipeline.train.candidate_location import annotation_of_candidates
@@ -32,7 +33,8 @@ def annotation_of_run(
         InputError: the draw, or what stands beside the candidates or the encoder, is damaged.
     """
     parts = [*task.annotation(settings.corpus, settings.seed, settings.labelled)]
-    parts += annotation_of_model(encoder)
+    began = is_predictor(encoder)
+    parts += annotation_of_predictor(Path(encoder)) if began else annotation_of_model(encoder)
     if settings.brackets is not None:
         name = corpus_name(settings.corpus)
         draw = draw_name(settings.seed, settings.labelled)

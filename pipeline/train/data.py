@@ -75,6 +75,15 @@ def digest_of_examples(examples: Sequence[Any]) -> str:
     return digest_of([{k: v for k, v in asdict(e).items() if k not in _LATER} for e in examples])
 
 
+def encoder_of(settings: TrainSettings) -> str:
+    """What to hand to ``from_pretrained`` for a run's encoder.
+
+    Raises:
+        ModelError: as ``locate``.
+    """
+    return locate(settings.of_draw(settings.encoder), settings.corpus, settings.seed)
+
+
 def fresh_model(
     settings: TrainSettings, task: Task[Any], seed: int, device: torch.device
 ) -> Model[Any]:
@@ -83,8 +92,7 @@ def fresh_model(
     Raises:
         ModelError: the encoder cannot be loaded.
     """
-    where = locate(settings.encoder, settings.corpus, settings.seed)
-    return task.create(where, settings, seed).to(device)
+    return task.create(encoder_of(settings), settings, seed).to(device)
 
 
 def read_data(

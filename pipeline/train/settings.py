@@ -90,7 +90,8 @@ class TrainSettings(Settings):
     seed: int = Field(0, ge=0, description="Which draw, and the seed of fine-tuning.")
     encoder: str = Field(
         "models/bert",
-        description="Encoder: a folder in the corpus (its seed-SEED, if any), any folder, or a hub name.",
+        description="Encoder: a folder in the corpus (its seed-SEED, if any), any folder, or a hub name; "
+        "of a predictor its encoder. {seed} and {labelled} stand for the draw's.",
     )
     n_batch: int = Field(16, ge=1, description="N_batch: examples per update.")
     k: int = Field(8, ge=0, description="K: generated examples wanted in a batch.")
@@ -247,12 +248,16 @@ class TrainSettings(Settings):
         fields = {name: getattr(self, name) for name in System.FIELDS}
         return {name: value for name, value in fields.items() if value is not None}
 
+    def of_draw(self, name: str) -> str:
+        """A name in which ``{seed}`` and ``{labelled}`` stand for the draw's."""
+        return name.replace("{seed}", str(self.seed)).replace("{labelled}", self.labelled)
+
     @property
     def gold_folder(self) -> Path | None:
         """The folder of the parser whose sentences extend L."""
         if self.gold_of is None:
             return None
-        name = self.gold_of.replace("{seed}", str(self.seed)).replace("{labelled}", self.labelled)
+        name = self.of_draw(self.gold_of)
         inside = self.corpus / name
         return inside if inside.is_dir() else Path(name)
 

@@ -41,7 +41,7 @@ from pipeline.train.annotated import annotation_of_run
 from pipeline.train.augmentation.kinds import SETTINGS as AUGMENTATION_SETTINGS
 from pipeline.train.augmentation.kinds import kinds_of
 from pipeline.train.believed import last_accepted
-from pipeline.train.data import TrainData, fresh_model, read_data
+from pipeline.train.data import TrainData, encoder_of, fresh_model, read_data
 from pipeline.train.distributed import ProcessGroup
 from pipeline.train.gold import shown_parser
 from pipeline.train.learner import Learner
@@ -116,8 +116,7 @@ def run(settings: TrainSettings, without: AbstractSet[str] = frozenset()) -> Non
 
 def _claim(settings: TrainSettings, out: Path) -> Claim:
     """What the folder of the run may replace, and what it may not touch."""
-    encoder = locate(settings.encoder, settings.corpus, settings.seed)
-    named = [settings.candidates, encoder, settings.gold_folder]
+    named = [settings.candidates, encoder_of(settings), settings.gold_folder]
     there = [Path(each) for each in named if each is not None and Path(each).exists()]
     return Claim(out, "train", [*inputs_in(settings.corpus), *there], earlier_run, parts=PARTS)
 
@@ -136,7 +135,7 @@ class _Run:
         self.settings, self.system, self.claim, self.group = settings, system, claim, group
         self.out = claim.out
         self.without = without
-        self.encoder = locate(settings.encoder, settings.corpus, settings.seed)
+        self.encoder = encoder_of(settings)
         # Known from here on: the folder may be moved or changed while this runs.
         self.identity = identity(self.encoder)
         self.task = task_of(settings.corpus)

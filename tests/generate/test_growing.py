@@ -1,15 +1,26 @@
 """More sentences in the same folder: only what is new is made, and all is as if made at once."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pipeline.core.documents import read_json
+from pipeline.core.types import Sentence
 from pipeline.generate.infilling import SpanSource
 from pipeline.generate.settings import GenerateSettings
 from pipeline.generate.stage import run
+
+SENTENCE = Sentence(
+    "", "d", "train", ("the", "old", "man", "saw", "a", "dog"), None,
+    "(S1 (S (NP (DT the) (JJ old) (NN man)) (VP (VBD saw) (NP (DT a) (NN dog)))))", (), "CC0-1.0",
+)  # fmt: skip
+BARE = Sentence(
+    "", "d", "train", ("Yes", "."), None, "(S1 (INTJ (UH Yes) (. .)))", (), "CC0-1.0"
+)  # fmt: skip
 
 
 def settings(corpus: Path, **more: object) -> GenerateSettings:
@@ -56,6 +67,33 @@ def test_ten_sentences_and_then_thirty(
     assert made == [8] * 5 + [4]
     run(settings(corpus, limit=30, out=once, **more))
     assert contents(out) == contents(once)
+
+
+def test_sentences_without_a_reference_span_are_counted_as_if_made_at_once(
+    corpus: Path, tmp_path: Path, write_trees: Callable[..., None]
+) -> None:
+    """The last unit has the same references, and more sentences that offer none."""
+    there = [replace(s, sentence_id=f"c/{n}") for n, s in enumerate([SENTENCE] * 3 + [BARE] * 5)]
+    write_trees(corpus, there)
+    out, once = tmp_path / "out", tmp_path / "once"
+    run(settings(corpus, limit=3, out=out))
+    run(settings(corpus, limit=8, out=out))
+    run(settings(corpus, limit=8, out=once))
+    assert contents(out) == contents(once)
+    assert read_json(out / "manifest.json")["notes"]["sentences without a reference span"] == 5
+
+
+def test_a_dry_run_forecasts_only_what_is_new(
+    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What the run would take over of the earlier one is not made again."""
+    out = tmp_path / "out"
+    run(settings(corpus, limit=16, out=out))
+    capsys.readouterr()
+    run(settings(corpus, limit=30, out=out, dry_run=True))
+    assert "4 to make of 8" in capsys.readouterr().out
+    run(settings(corpus, limit=16, out=out, dry_run=True, unit=8))
+    assert "all 4 units are finished and current" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("workers", [2, 3])

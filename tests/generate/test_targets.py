@@ -93,9 +93,9 @@ def test_what_is_offered_seldom_weighs_more() -> None:
     """A weight is a share over what a uniform draw offers."""
     targets = Targets(
         0, EDGES, 0.0, {("NP", 0, 2): [(Structure("or"), 0.5)], ("VP", 0, 2): [(Structure("or"), 0.5)]},
-        {("NP", 0, 2): 0.25, ("VP", 0, 2): 1.0},
+        {("NP", 0, 2): 0.25}, rarest=0.125,
     )  # fmt: skip
-    assert targets.weight(Span(0, 1), "NP") == 4 * targets.weight(Span(4, 5), "VP") == 2.0
+    assert 2 * targets.weight(Span(0, 1), "NP") == targets.weight(Span(4, 5), "VP") == 4.0
     assert targets.weight(Span(0, 9), "NP") == targets.weight(Span(0, 1), "PP") == 0.0
 
 

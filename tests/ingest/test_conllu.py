@@ -68,6 +68,20 @@ def test_documents_and_splits_are_those_of_universal_dependencies(tmp_path: Path
     assert {s.license for s in found} == {"CC-BY-SA-4.0"}
 
 
+@pytest.mark.parametrize("name", ["{}", "de_hdt-ud-{}-a-1", "{}.of_mine"])
+def test_a_split_stands_anywhere_in_the_name(tmp_path: Path, name: str) -> None:
+    """Between marks; a file that says nothing among others that do is no guess."""
+    (tmp_path / "ud").mkdir()
+    for split in ("train", "dev", "test"):
+        (tmp_path / "ud" / f"{name.format(split)}.conllu").write_text(conllu(split, *TEA))
+    found = ingest(tmp_path / "ud", tmp_path / "out")
+    assert {(s.doc_id.split(".")[-1], s.split) for s in found} >= set[tuple[str, str]]()
+    assert all(s.split in s.doc_id for s in found)
+    (tmp_path / "ud" / "contest.conllu").write_text(conllu("d", *TEA))
+    with pytest.raises(InputError, match=r"contest.*: its name has none of train, dev, test"):
+        ingest(tmp_path / "ud", tmp_path / "out")
+
+
 def test_files_of_other_names_are_split_by_share(tmp_path: Path) -> None:
     """Or as one says."""
     for number in range(10):

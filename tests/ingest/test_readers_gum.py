@@ -103,6 +103,14 @@ def test_no_option_gives_leave_that_a_corpus_does_not(tmp_path: Path, reader: st
         IngestSettings.build(given | {"license": "CC0-1.0"}, None)
 
 
+@pytest.mark.parametrize("reader", ["genia", "world", "asked"])
+def test_a_licence_that_no_row_would_have_is_refused(tmp_path: Path, reader: str) -> None:
+    """Their rows have licences of their own."""
+    given = {"reader": reader, "source": tmp_path, "out": tmp_path / "out"}
+    with pytest.raises(SettingsError, match=f"{reader} says under which licences it is; leave"):
+        IngestSettings.build(given | {"license": "LDC-User-Agreement"}, None)
+
+
 def test_words_that_are_withheld_are_counted(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

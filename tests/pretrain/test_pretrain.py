@@ -481,6 +481,26 @@ def test_a_killed_run_goes_on_as_if_nothing_had_happened(
     assert _looks(whole, lm) == _looks(broken, lm)
 
 
+def test_a_model_that_stays_leaves_the_checkpoints_of_another_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A longer run was killed; the shorter one, asked for again, is current; the longer one goes on."""
+    corpus = _corpus(tmp_path)
+    short = PretrainSettings(corpus=corpus, **{**TINY, "steps": 2, "eval_every": 2})
+    long = PretrainSettings(corpus=corpus, **{**TINY, "checkpoint_every": 8})
+    run(short)
+    _kill_after(12, monkeypatch)
+    with pytest.raises(KeyboardInterrupt):
+        run(long)
+    monkeypatch.undo()
+    capsys.readouterr()
+    run(short)
+    run(long)
+    said = capsys.readouterr().out
+    assert "already there and current" in said
+    assert "taken up at step 8\n" in said
+
+
 def test_a_finished_model_is_trained_again_only_if_something_changed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

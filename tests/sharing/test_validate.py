@@ -32,9 +32,13 @@ from pipeline.corpus.novelty import REPEATED
 from pipeline.corpus.rows import RELEASED, RELEASED_REJECTS
 from pipeline.corpus.validity import checks
 from pipeline.corpus.validity.identity import SPLIT_WORD
-from pipeline.corpus.validity.rules import EXAMPLE_RULES, RULES, SPECIAL_IN_FILL
+from pipeline.corpus.validity.rules import (
+    EXAMPLE_RULES,
+    RULES,
+    SOURCE_HAS_SPECIAL,
+    SPECIAL_IN_FILL,
+)
 from pipeline.infill import base, candidates
-from pipeline.infill.base import SPECIAL_IN_FILL as REASON_OF_INFILL
 from pipeline.release import stage as release
 from pipeline.release.package import write_checksums
 from pipeline.release.settings import ReleaseSettings
@@ -658,9 +662,10 @@ def test_the_reasons_that_contradict_no_candidate_are_those_of_infill() -> None:
     assert (REPEATED, SPLIT_WORD) == (candidates.REPEATED, base.SPLIT_WORD)
 
 
-def test_the_reason_that_permits_sentinels_is_that_of_infill() -> None:
-    """Only rejects with that reason may hold one."""
-    assert SPECIAL_IN_FILL == REASON_OF_INFILL
+def test_the_reasons_that_permit_sentinels_are_those_of_infill() -> None:
+    """Only rejects with these may hold one."""
+    named = (base.SPECIAL_IN_FILL, base.SOURCE_HAS_SPECIAL)
+    assert named == (SPECIAL_IN_FILL, SOURCE_HAS_SPECIAL)
 
 
 def test_what_is_shown_is_one_printable_line() -> None:

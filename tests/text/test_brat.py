@@ -75,6 +75,7 @@ def test_what_brat_writes_is_read() -> None:
         (4, "E1\tCoordination:T8 Conjunct:T2 Conjunct:T3 Conjunct:T4", "1: T1 is a coordination of no"),
         (0, "T1\tCoordination 24 34\tand tables", "5: a coordinator of several words"),
         (4, f"{ANN[4]}\nA1\tLabel E1 noun phrase", "6: no label: 'Label E1 noun phrase'"),
+        (4, f"{ANN[4]}\nA1\tLabel ", "6: no label: 'Label '"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_named_with_its_line(line: int, instead: str, said: str) -> None:

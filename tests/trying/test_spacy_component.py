@@ -556,7 +556,12 @@ def parser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write_json(folder / "parser.json", card)
 
     def outcomes(texts: Sequence[Sequence[str]]) -> list[Parsed]:
-        trees = [Tree.fromstring(FOUND) if "girl" in words else None for words in texts]
+        trees = [
+            Tree.fromstring(FOUND.replace("CC and", "CC and" if "and" in words else "XX plus"))
+            if "girl" in words
+            else None
+            for words in texts
+        ]
         return [Parsed(tree, None if tree else "no tree found") for tree in trees]
 
     def loaded(place: Path) -> Any:
@@ -611,6 +616,17 @@ def test_a_parser_is_saved_as_well(make: Make, parser: Path, tmp_path: Path) -> 
     assert shown(again(found.make_doc(text))) == expected
     without = spacy.load(tmp_path / "saved", config={"components.conjoin.parser": None})
     assert shown(without(text)) == shown(make()(text))
+
+
+def test_a_saved_parser_looks_for_the_same_coordinators(
+    make: Make, parser: Path, tmp_path: Path
+) -> None:
+    """Those that the settings name, as before it was saved."""
+    nlp = make(parser=str(parser), tau=0, coordinators=["plus"])
+    doc = nlp("the man , girl plus dog saw")
+    assert [s.text for s in doc[4]._.conjuncts] == ["man", "girl", "dog"]
+    nlp.to_disk(tmp_path / "saved")
+    assert shown(spacy.load(tmp_path / "saved")(doc.text)) == shown(doc)
 
 
 def test_a_parser_that_cannot_be_saved_is_one_line(

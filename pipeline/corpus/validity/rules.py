@@ -61,14 +61,16 @@ def standing(licences: pa.StringArray) -> pa.StringArray:
 
 _LONG = 10_000  # characters: no model wrote such a fill
 SPECIAL_IN_FILL = "special token in the fill"
-"""As in ``infill.base``, which needs torch; a test holds the two together."""
+SOURCE_HAS_SPECIAL = "source contains a special token of the model"
+"""As in ``infill.base``, which needs torch; a test holds them together."""
 
 _MARKS = "MASK|CLS|SEP|PAD|UNK|mask|pad|unk|/s"
 _CUT_SENTINEL = (
     rf"(^|\x1f)(\[\x1f({_MARKS})\x1f\]|<\x1f({_MARKS})\x1f>)(\x1f|$)"  # into three words
 )
 _NOT_REFUSED = (
-    f"cause IS DISTINCT FROM '{SPECIAL_IN_FILL}'"  # rejects that were, may have a sentinel
+    # Rejects that were for that very reason may have a sentinel.
+    f"coalesce(cause, '') NOT IN ('{SPECIAL_IN_FILL}', '{SOURCE_HAS_SPECIAL}')"
 )
 _PLAIN = "^[A-Za-z0-9]+(-[A-Za-z0-9]+)*( [A-Za-z0-9]+(-[A-Za-z0-9]+)*)*$"
 """Fills of which the words are what stands between spaces, contractions apart."""

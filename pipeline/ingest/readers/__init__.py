@@ -12,6 +12,7 @@ and yields ``core.questions.Question``.
 """
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TypeVar
 
 from pipeline.core.corpora import CORPORA
@@ -63,7 +64,7 @@ READERS: dict[str, Callable[[IngestSettings, Tally], Iterator[Sentence]]] = {
         s,
         tally,
         _splitter(s) or by_lists(gum.SHIPPED_SPLIT),
-        _licences(s, gum.gum_licences, known=True),
+        _licences(s, partial(gum.gum_licences, otherwise=_licence(s)), known=True),
     ),
     "treebank": lambda s, tally: _treebank(
         s,

@@ -31,7 +31,7 @@ from pipeline.text.unpacking import UnpackingAllowance
 
 _NAME = re.compile(r"(.*)\.conllu(\.gz|\.xz)?", re.IGNORECASE)
 _DOCUMENT = re.compile(r"#\s*newdoc\b(?:\s+id\s*=\s*(.*))?")
-_SPLIT = re.compile(rf".*[-_.]({'|'.join(USUAL_SPLITS)})", re.IGNORECASE)
+_SPLIT = re.compile(rf"(?:.*[-_.])?({'|'.join(USUAL_SPLITS)})(?:[-_.].*)?", re.IGNORECASE)
 
 BLANK = "sentence with a blank in a word"
 _KEPT = "structure that is no coordination here, its sentence is kept: "
@@ -267,10 +267,19 @@ class _Glue:
 
 
 def _by_names(paths: Sequence[str]) -> Splitter:
-    """Split by what the name of each document's file ends with; by shares where one says nothing."""
+    """Split by the word train, dev or test in the name of each document's file; by shares where none has one.
+
+    Raises:
+        InputError: some have one, and others do not.
+    """
     splits = [_SPLIT.fullmatch(_file(path)) for path in paths]
-    if not all(splits):
+    if not any(splits):
         return by_fractions(DEFAULT_FRACTIONS)
+    if unnamed := [path for path, found in zip(paths, splits, strict=True) if not found]:
+        raise InputError(
+            f"its name has none of {', '.join(USUAL_SPLITS)}, as the other files' names have",
+            path=Path(unnamed[0]), remedy="rename it, or say --split-fractions 80,10,10",
+        )  # fmt: skip
 
     def assign(documents: Sequence[Document], tally: Tally) -> Assigned:
         del tally

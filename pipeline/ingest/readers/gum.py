@@ -30,9 +30,10 @@ _BY_GENRE = {
 genres of GENTLE: nobody knows their licence here."""
 
 
-def gum_licences(documents: Sequence[Document]) -> dict[str, str]:
-    """The licences of GUM's documents, by genre."""
-    otherwise = CORPORA["gum"].licence
+def gum_licences(
+    documents: Sequence[Document], otherwise: str = CORPORA["gum"].licence
+) -> dict[str, str]:
+    """The licences of GUM's documents, by genre; ``otherwise`` of a genre whose licence is not known."""
     return {
         document.name: _BY_GENRE.get("_".join(document.name.split("_")[:2]), otherwise)
         for document in documents

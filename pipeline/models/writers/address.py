@@ -11,15 +11,21 @@ from pydantic import AfterValidator
 
 from pipeline.core.candidates import SERVED
 from pipeline.core.errors import SettingsError
+from pipeline.core.files import digest_of
 from pipeline.core.settings import shown_place
 
 _LIKE = "name one like http://127.0.0.1:8000/v1"
 
 
 def served_identity(name: str) -> str:
-    """What records call a model behind an address: its name there, of a folder no more than may be shown."""
+    """What records call a model behind an address: its name there.
+
+    Of a folder no more than may be shown, and a digest, for other folders' names may end alike.
+    """
     place = Path(name)
-    return f"{SERVED}{shown_place(place) if place.is_absolute() else name}"
+    if not place.is_absolute():
+        return f"{SERVED}{name}"
+    return f"{SERVED}{shown_place(place)}-{digest_of(name)[:8]}"
 
 
 def base_address(url: str) -> str:

@@ -184,8 +184,9 @@ class CoordinationFinder:
         if (folder / _PREDICTOR).is_dir():
             self._predictor = self._placed(CoordinationPredictor.load(folder / _PREDICTOR))
         if self._parser is not None and (folder / _PARSER).is_dir():
-            self._parser = folder / _PARSER
-            self._parse = parser_of(self._parser)
+            self._parser, self._parse = folder / _PARSER, None
+            if self._predictor is not None:  # whose coordinators are looked for
+                self.load()
         return self
 
     def to_bytes(self, *, exclude: Sequence[str] = ()) -> bytes:

@@ -177,7 +177,9 @@ def test_difficulties_go_by_stems(tmp_path: Path) -> None:
     file = tmp_path / "words.csv"
     file.write_text("word,difficulty\nropes,1.5\nexplodes,3\nexplode,2\nbe hungry,4\n")
     assert read_difficulties(file) == {"rope": 1.5, "explod": 2, "hungri": 4}
-    for line in ("rope,six", "rope,6", "rope", "rope,1,2"):
+    file.write_text("\ufefflamp,1\n\nrope,2\n", encoding="utf-8")
+    assert read_difficulties(file) == {"lamp": 1, "rope": 2}
+    for line in ("rope,six", "rope,6", "rope", "rope,1,2", f"{'a' * 200_000},1"):
         file.write_text(f"lamp,1\n{line}\n")
         with pytest.raises(InputError, match=r"words.csv:2: no word with its difficulty"):
             read_difficulties(file)

@@ -157,13 +157,16 @@ def read_difficulties(path: Path) -> dict[str, float]:
         InputError: it is no such file.
     """
     found: dict[str, float] = {}
-    text = read_document_text(path, remedy=_FORM)
-    for number, row in enumerate(csv.reader(text.splitlines()), 1):
+    text = read_document_text(path, remedy=_FORM).removeprefix("\ufeff")
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip():
+            continue
         try:
+            (row,) = csv.reader([line])
             word, value = row
             difficulty = float(value)
-        except ValueError:
-            difficulty = 0.0
+        except (csv.Error, ValueError):
+            row, difficulty = line.split(","), 0.0
         if not 1 <= difficulty <= 5:
             if number == 1 and len(row) == 2:
                 continue  # the columns' names

@@ -124,7 +124,8 @@ def _count(
         for each in asked
         if each.pair_id is not None and times[each.pair_id]
     ]
-    out = settings.out or settings.pairs.with_name(f"{settings.pairs.name}-votes.parquet")
+    pairs = settings.pairs.resolve() if not settings.pairs.name else settings.pairs  # "." has none
+    out = settings.out or pairs.with_name(f"{pairs.name}-votes.parquet")
     with appearing(Claim(out, "vote", named, _earlier, file=True)) as file:
         write_rows(file, VOTES, rows)
     kept = Counter(row["votes"] for row in rows)
