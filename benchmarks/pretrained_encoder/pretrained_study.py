@@ -153,7 +153,7 @@ class Chain:
     ) -> Unit:
         """A predictor; at level 3 it learns the gold coordinations of the parser's trees as well.
 
-        With ``first`` it begins with the encoder of that system's predictor, after whose updates it makes its own.
+        With ``first`` it begins with the encoder of that system's predictor, and makes as many updates more.
         """
         variant = next((name for name in self.variants if system.endswith(f"-{name}")), "")
         twice = variant in {"small-batches", "long"}
