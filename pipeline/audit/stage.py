@@ -63,8 +63,9 @@ def run(settings: AuditSettings) -> None:
     is left out, in a line that names them: their text is not at hand.
 
     Raises:
-        InputError: there are neither candidates nor runs, a file is damaged or of another schema, or
-            a run judged candidates that its folder does not hold any more; ``audit/`` is no earlier audit.
+        InputError: a grammar was named that is not there; there are neither candidates nor runs; a file is
+            damaged or of another schema; a run judged candidates that its folder does not hold any more;
+            ``audit/`` is no earlier audit.
     """
     corpus = settings.corpus
     if not corpus.is_dir():
@@ -72,7 +73,11 @@ def run(settings: AuditSettings) -> None:
     claim = Claim(corpus / "audit", "audit", earlier=_earlier)
     claim.check()
     source = settings.source or Path("data/raw") / corpus.resolve().name
-    has_grammar = (source / LEXICON).is_file()
+    has_grammar, unknown = (source / LEXICON).is_file(), 0
+    if settings.source is not None and not has_grammar:
+        raise InputError(
+            f"no {LEXICON} here", path=settings.source, remedy="name the folder of the grammar"
+        )
     runs = [run for run in read_runs(corpus) if run.source]
     at_hand = [run for run in runs if candidates_at_hand(run, corpus)]
     if has_grammar:
@@ -90,7 +95,9 @@ def run(settings: AuditSettings) -> None:
         natural = [r for r in at_hand if may_be_natural(candidates_at_hand(r, corpus) or corpus)]
         filtered = _filter_sets(settings, natural)
         judge = gold = Treebank(corpus, _sentences_of([*generation, *filtered]))
+        drawn = _cases_in([*generation, *filtered])
         generation, filtered = _known_to(gold, generation), _known_to(gold, filtered)
+        unknown = drawn - _cases_in([*generation, *filtered])
         if not generation and not filtered:
             _write(claim, [], {"oracle": False})
             say(
@@ -111,7 +118,7 @@ def run(settings: AuditSettings) -> None:
     }  # fmt: skip
     verdicts = _verdicts([*generation, *filtered], judged)
     _write(claim, verdicts, {"oracle": True, "judge": judge.name, **entries})
-    _tell(entries, judge.name)
+    _tell(entries, judge.name, unknown)
 
 
 _VERDICTS, _CARD = "verdicts.parquet", "audit.json"
@@ -135,6 +142,10 @@ def _write(claim: Claim, verdicts: Sequence[Mapping[str, Any]], card: Mapping[st
 def _everything(folder: Path) -> bool:
     del folder  # a grammar knows of all
     return True
+
+
+def _cases_in(sets: Sequence[_Set]) -> int:
+    return sum(len(one.cases) for one in sets)
 
 
 def _sentences_of(sets: Sequence[_Set]) -> set[str]:
@@ -251,15 +262,12 @@ def _percent(share: float | None) -> str:
     return "-" if share is None else f"{100 * share:.1f}"
 
 
-def _tell(entries: dict[str, list[dict[str, Any]]], judge: str) -> None:
+def _tell(entries: dict[str, list[dict[str, Any]]], judge: str, unknown: int) -> None:
     shares = ["right", "other", "distinct"]
     if judge == Grammar.name:
         shares = ["right", "sensible", "other", "ungrammatical", "repeats", "distinct"]
-    unknown = sum(e.get("unknown", 0) for entry in entries.values() for e in entry)
     if unknown:
-        say(
-            f"{unknown:,} of the candidates drawn are generated sentences, which no treebank knows."
-        )
+        say(f"{unknown:,} of the candidates drawn are no sentences that the treebank knows.")
     if entries["generation"]:
         table(
             f"Annotations of generation, by the {judge} (% of judged)",

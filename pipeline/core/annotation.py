@@ -270,9 +270,11 @@ def _size(parts: Mapping[str, Part]) -> int:
 
 
 def _of_one_draw(parts: Mapping[str, Part]) -> str:
-    """``trees of 250 + 50``; of validation sentences alone ``trees of 0 + 50``."""
-    kind = _kind(parts.get(LABELLED) or parts[VALIDATION])
-    checked = f" + {parts[VALIDATION].sentences:,}" if VALIDATION in parts else ""
+    """``trees of 250 + 50``, ``trees of 250 + boundaries of 50``; of validation alone ``trees of 0 + 50``."""
+    kind, checked = _kind(parts.get(LABELLED) or parts[VALIDATION]), ""
+    if VALIDATION in parts:
+        other = _kind(parts[VALIDATION])
+        checked = f" + {'' if other == kind else f'{other} of '}{parts[VALIDATION].sentences:,}"
     return f"{kind} of {_size(parts):,}{checked}"
 
 

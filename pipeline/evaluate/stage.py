@@ -196,10 +196,11 @@ def _card_of(path: Path) -> RunCard:
 
 
 def _check_alike(runs: Sequence[tuple[Path, RunCard]]) -> None:
-    """Runs that are averaged may differ in nothing but their seed."""
+    """Runs that are averaged may differ in nothing but seed and threads; these change last digits."""
     first: dict[Path, tuple[Path, dict[str, Any], str | None]] = {}
     for folder, card in runs:
-        alike: dict[str, Any] = {k: v for k, v in card.get("settings", {}).items() if k != "seed"}
+        given = card.get("settings", {}).items()
+        alike: dict[str, Any] = {k: v for k, v in given if k not in {"seed", "threads"}}
         for place in alike.keys() & {"candidates", "gold_of"}:  # whose folders name a seed, too
             alike[place] = _SEED.sub("", str(alike[place]))
         other, expected, model = first.setdefault(folder.parent, (folder, alike, card.get("model")))

@@ -22,17 +22,17 @@ _Z = NormalDist().inv_cdf(0.975)
 
 
 class HandJudgement(NamedTuple):
-    """A verdict by hand: whether a candidate is sensible English, and what was noted."""
+    """A verdict by hand: whether a candidate is sensible English (None: not judged), and what was noted."""
 
-    sensible: bool
+    sensible: bool | None
     note: str
 
 
 def read_judgements(path: Path) -> dict[str, HandJudgement]:
     """Candidate → verdict, of a CSV file with the columns ``candidate_id,sensible,note``.
 
-    ``sensible`` is yes, no, or empty: not judged. A fourth column ``text`` is for whoever judges and
-    is not read.
+    ``sensible`` is yes, no, or empty: not judged, and left out where nothing is noted either. A fourth column
+    ``text`` is for whoever judges and is not read.
 
     Raises:
         InputError: another header, a verdict that is neither, no id, or an id twice.
@@ -64,8 +64,8 @@ def read_judgements(path: Path) -> dict[str, HandJudgement]:
                     raise wrong(what, line, "leave it empty if it is not judged")
                 if candidate in found:
                     raise wrong(f"candidate {candidate} is judged twice", line, "keep one line")
-                if verdict:
-                    found[candidate] = HandJudgement(verdict == "yes", note)
+                if verdict or note:
+                    found[candidate] = HandJudgement(verdict == "yes" if verdict else None, note)
     except (csv.Error, UnicodeDecodeError) as error:
         raise InputError(f"not a readable CSV file: {error}", path=path) from error
     return found
@@ -112,8 +112,9 @@ def offer_sheet(
             cell = {True: "yes", False: "no", None: ""}[verdict]
             writer.writerow([name, cell, note, shown[name].text])
         write_text(path, buffer.getvalue())
-    if left := len(shown.keys() - judgements.keys()):
-        some = left if judgements else None
+    judged = {name for name, each in judgements.items() if each.sensible is not None}
+    if left := len(shown.keys() - judged):
+        some = left if judged else None
         facts.append(Fact("examples.to_judge", sheet=path.name, left=some))
     if strange := len(judgements.keys() - shown.keys()):
         facts.append(Fact("examples.not_shown", count=strange, judgements=len(judgements)))

@@ -3,7 +3,7 @@
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
 
 from pipeline.core import console
@@ -208,7 +208,9 @@ def _another_seed(metrics: Metrics, verdict: Headline, root: str) -> str:
     """The command that trains the best system on one more draw."""
     system = verdict.best.system.predictor if verdict.best else None
     name = shlex.quote(console.one_line(str(system or "NAME")))
-    rest = f"--system {name} --labelled {_draw(metrics, verdict)} --seed {verdict.seeds}"
+    there = verdict.best.by_seed if verdict.best else {}
+    seed = next(number for number in count() if number not in there)
+    rest = f"--system {name} --labelled {_draw(metrics, verdict)} --seed {seed}"
     return _command("conjoin train", root, rest)
 
 

@@ -71,8 +71,14 @@ class TrainData:
 
 def digest_of_examples(examples: Sequence[Any]) -> str:
     """What tells examples and what is learned of them from others."""
-    # These came later: ``variant`` is false in all of them, and of ``conjuncts`` no run's boundaries depend.
+    # These came later: ``variant`` is false in all, and on ``conjuncts`` no predicted boundary depends;
+    # see ``digest_of_conjuncts``.
     return digest_of([{k: v for k, v in asdict(e).items() if k not in _LATER} for e in examples])
+
+
+def digest_of_conjuncts(examples: Sequence[Any]) -> str:
+    """What is learned of examples when the weights have been chosen (``Model.complete``)."""
+    return digest_of([asdict(each).get("conjuncts") for each in examples])
 
 
 def encoder_of(settings: TrainSettings) -> str:

@@ -18,6 +18,7 @@ from pipeline.core.settings import (
     Settings,
     only_for,
 )
+from pipeline.core.words import is_without_control
 from pipeline.text.coarse_tags import classes_of
 from pipeline.train.acceptance import RULES, RuleName
 
@@ -226,6 +227,14 @@ class TrainSettings(Settings):
     @classmethod
     def _candidates(cls, value: Any) -> Any:
         return str(value) if isinstance(value, Path) else value
+
+    @field_validator("generator", "caption", "variation", "control_of")
+    @classmethod
+    def _shown(cls, value: str | None) -> str | None:
+        value = value if value is None else value.strip()
+        if value and not is_without_control(value):
+            raise ValueError(f"must be one line of text, was {value[:40]!r}")
+        return value
 
     @field_validator("mask_tags")
     @classmethod

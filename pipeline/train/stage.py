@@ -16,7 +16,8 @@ from pipeline.core.cards.runs import RunCard, RunPaper, RunSettings
 from pipeline.core.claims import Claim
 from pipeline.core.console import Meter, say, table, warn
 from pipeline.core.corpora import COORDINATION
-from pipeline.core.corpus_folder import inputs_in
+from pipeline.core.corpus_folder import inputs_in, require_ingested
+from pipeline.core.documents import read_json
 from pipeline.core.errors import ConjoinError, InputError, ModelError, SettingsError
 from pipeline.core.fingerprint import Fingerprint, Output, versions_of
 from pipeline.core.last_resort import is_short_of_memory
@@ -41,7 +42,13 @@ from pipeline.train.annotated import annotation_of_run
 from pipeline.train.augmentation.kinds import SETTINGS as AUGMENTATION_SETTINGS
 from pipeline.train.augmentation.kinds import kinds_of
 from pipeline.train.believed import last_accepted
-from pipeline.train.data import TrainData, encoder_of, fresh_model, read_data
+from pipeline.train.data import (
+    TrainData,
+    digest_of_conjuncts,
+    encoder_of,
+    fresh_model,
+    read_data,
+)
 from pipeline.train.distributed import ProcessGroup
 from pipeline.train.gold import shown_parser
 from pipeline.train.learner import Learner
@@ -86,6 +93,7 @@ def run(settings: TrainSettings, without: AbstractSet[str] = frozenset()) -> Non
         raise SettingsError(f"system = {system[:80]!r} {FOLDER_NAME}")
     name = f"runs/{system}/{settings.labelled}/seed-{settings.seed}"
     out = settings.out or settings.corpus / name
+    require_ingested(settings.corpus)  # before anything is made in it
     claim = _claim(settings, out)
     claim.check()
     _check_writable(out)
@@ -367,15 +375,17 @@ class _Run:
         self, output: Output, data: TrainData, annotation: list[dict[str, Any]]
     ) -> None:
         """Bring what an earlier version finished up to date; no figure of it changes."""
-        self._complete_finished(output, data)
+        conjuncts = digest_of_conjuncts(data.learned)
+        self._complete_finished(output, data, conjuncts)
         named = {"system": self.system, "shown_as": self.settings.shown_as}
-        update_run(output, {**named, "annotation": annotation})
+        update_run(output, {**named, "annotation": annotation, "conjuncts": conjuncts})
         say(f"{self.out}: this very run is finished; --no-resume makes it again")
 
-    def _complete_finished(self, output: Output, data: TrainData) -> None:
-        """Have its predictor learn what it has not yet."""
+    def _complete_finished(self, output: Output, data: TrainData, conjuncts: str) -> None:
+        """Have its predictor learn what it has not yet, or what L says otherwise now."""
         model = self.task.load(self.out / "predictor").to(self.group.device)
-        if not model.is_complete:
+        before = read_json(self.out / "run.json").get("conjuncts", conjuncts)
+        if not model.is_complete or before != conjuncts:
             schema = scored_schema(self.task.answer_columns)
             log = pa.Table.from_batches(read_batches(self.out / "scored.parquet", schema), schema)
             self._complete(model, data, log)
@@ -412,9 +422,13 @@ class _Run:
         if settings.mode == "baseline":
             kept.pop("weigh")
         if settings.candidates is not None and settings.mode != "baseline":
-            folder = Path(settings.candidates)
-            if folder.is_relative_to(settings.corpus):
-                kept["candidates"] = str(folder.relative_to(settings.corpus))
+            folder, corpus = Path(settings.candidates), settings.corpus
+            if not folder.is_relative_to(
+                corpus
+            ):  # as it is written, which a link may lead elsewhere
+                folder, corpus = folder.resolve(), corpus.resolve()
+            if folder.is_relative_to(corpus):
+                kept["candidates"] = str(folder.relative_to(corpus))
             else:
                 kept["candidates"] = folder.name if folder.is_dir() else settings.candidates
         if (parser := settings.gold_folder) is not None:
@@ -473,6 +487,7 @@ class _Run:
             card["augmentation"] = augmentation.facts
         if data.notes:
             card["notes"] = data.notes
+        card["conjuncts"] = digest_of_conjuncts(data.learned)
         return card
 
     def _tell(self, learner: Learner, data: TrainData, excluded: Mapping[str, Tally]) -> None:

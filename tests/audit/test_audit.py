@@ -180,13 +180,25 @@ def test_every_candidate_is_as_likely_however_often_it_was_drawn() -> None:
 
 
 def test_a_corpus_without_grammar_is_reported_in_one_line(
-    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    corpus: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     """No lexicon: {"oracle": false} and an empty, well-formed file."""
-    run(AuditSettings(corpus=corpus, source=tmp_path))
+    monkeypatch.chdir(tmp_path)
+    run(AuditSettings(corpus=corpus))
     assert read_json(corpus / "audit" / "audit.json") == {"oracle": False}
     assert not list(read_rows(corpus / "audit" / "verdicts.parquet", VERDICTS))
     assert capsys.readouterr().out.count("\n") == 1
+
+
+def test_a_grammar_that_is_named_must_be_there(corpus: Path, tmp_path: Path) -> None:
+    """A slip in its name costs no earlier audit."""
+    first = audit(corpus)
+    with pytest.raises(InputError, match=r"wrold: no lexicon\.yaml here"):
+        run(AuditSettings(corpus=corpus, source=tmp_path / "wrold"))
+    assert read_json(corpus / "audit/audit.json") == first
 
 
 @pytest.mark.parametrize("theirs", ["audit.json", "verdicts.parquet", "notes.txt"])
@@ -255,9 +267,13 @@ def natural(number: int, label: str = "NP") -> tuple[Sentence, Candidate]:
 
 
 def test_a_treebank_knows_of_harvested_sentences(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Its gold conjuncts are right, others are not; of generated sentences it says nothing."""
+    """Its gold conjuncts are right, others are not; of generated sentences it says nothing, and counts them.
+
+    A folder that has none but such counts as well.
+    """
+    monkeypatch.chdir(tmp_path)
     corpus = tmp_path / "bank"
     pairs = [natural(n, "VP" if n < 4 else "NP") for n in range(10)]
     write_rows(corpus / "sentences.parquet", SENTENCES, [sentence_row(s) for s, _ in pairs])
@@ -266,12 +282,15 @@ def test_a_treebank_knows_of_harvested_sentences(
     shard(folder, [*(c for _, c in pairs), made])
     write_json(folder / "manifest.json", {"settings": {"fills": HARVESTED}})
     shard(corpus / "candidates/t5-sync/seed-0", [made])
+    elsewhere = corpus / "candidates/harvest-of-text/seed-0"
+    shard(elsewhere, [made, candidate("h", "the tailor")])
+    write_json(elsewhere / "manifest.json", {"settings": {"fills": HARVESTED}})
     settings = {"candidates": "candidates/harvest-250/seed-0"}
     run_folder = trained(corpus, "harvested", "filter",
                          [scored(f"c{n}", n % 2 == 0) for n in range(8)])  # fmt: skip
     card = read_json(run_folder / "run.json")
     write_json(run_folder / "run.json", {**card, "settings": settings})
-    run(AuditSettings(corpus=corpus, source=tmp_path))
+    run(AuditSettings(corpus=corpus))
     document = read_json(corpus / "audit/audit.json")
     (found,) = document["generation"]
     assert (document["oracle"], document["judge"]) == (True, "treebank")
@@ -282,7 +301,7 @@ def test_a_treebank_knows_of_harvested_sentences(
     assert (filtered["accepted"]["right"], filtered["rejected"]["right"]) == (1, 0)
     printed = capsys.readouterr().out
     assert "by the treebank" in printed
-    assert "1 of the candidates drawn are generated sentences" in printed
+    assert "3 of the candidates drawn are no sentences that the treebank knows" in printed
     audit, _ = read_audit(corpus)
     assert audit is not None
     assert annotation_table(audit).columns == (

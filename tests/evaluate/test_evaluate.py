@@ -281,7 +281,13 @@ def test_evaluate_does_not_average_runs_of_different_settings(tmp_path: Path) ->
     """Two seeds of one system that differ in more than the seed are named, with the difference."""
     corpus = build(tmp_path / "tiny")
     for seed, delta in ((0, 0.4), (1, 0.5)):
-        card = CARD | {"settings": {"seed": seed, "delta": delta, "candidates": f"c/seed-{seed}"}}
+        settings = {
+            "seed": seed,
+            "delta": delta,
+            "candidates": f"c/seed-{seed}",
+            "threads": 1 + seed,
+        }
+        card = CARD | {"settings": settings}
         write_json(corpus / f"runs/filter/40/seed-{seed}/run.json", card)
     with pytest.raises(InputError, match="seed-1: differs from seed-0 in delta, so their mean"):
         evaluate.run(EvaluateSettings(corpus=corpus, threads=1))

@@ -127,6 +127,22 @@ def test_a_filled_sheet_is_read_as_it_is_and_never_lost(corpus: Path) -> None:
     assert first in sheet.read_text()
 
 
+def test_a_note_without_a_verdict_stays(corpus: Path) -> None:
+    """Whoever cannot decide writes why; it is no judgement, and nothing writes over it."""
+    run(ReportSettings(corpus=corpus, examples=4))
+    sheet = corpus / "report/judgements.csv"
+    first = sheet_of(corpus)[0]["candidate_id"]
+    filled = sheet.read_text().replace(f"{first},,", f"{first},,ask Anna")
+    sheet.write_text(filled)
+    run(ReportSettings(corpus=corpus, examples=5))
+    assert sheet.read_text() == filled
+    run(ReportSettings(corpus=corpus, examples=4, judgements=sheet))
+    assert sheet.read_text() == filled
+    text = (corpus / "report/report.md").read_text()
+    assert "0 of 1" not in text
+    assert "sensible**" not in text
+
+
 def test_a_file_of_judgements_that_is_not_there_is_said(corpus: Path) -> None:
     """The report is made without, and names the path."""
     run(ReportSettings(corpus=corpus, examples=2, judgements=corpus / "none.csv"))

@@ -227,7 +227,7 @@ def test_more_seeds_are_an_experiment_s_where_there_is_one(tmp_path: Path) -> No
         ({"t5": [0.5]}, [], ["conjoin train data/tiny --mode baseline --labelled 100",
                              "conjoin generate data/tiny --lm bert --fills attested"]),
         ({"baseline": [0.5], "t5": [0.6]}, [gain_of("t5", 0.1, 0.01, seeds=1)],
-         ["conjoin train data/tiny --system t5 --labelled 100 --seed 1",
+         ["conjoin train data/tiny --system t5 --labelled 100 --seed 1",  # the first that is not there
           "conjoin generate data/tiny --lm bert --fills attested"]),
         ({"baseline": [0.5], "t5": [0.6]}, [gain_of("t5", 0.01, 0.05, seeds=20)],
          ["conjoin train data/tiny --mode baseline --labelled 100",

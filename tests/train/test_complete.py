@@ -129,6 +129,30 @@ def test_a_finished_run_is_completed(corpus: Path, capsys: pytest.CaptureFixture
     assert (out / "predictor/predictor.json").stat().st_mtime_ns == stamp
 
 
+def test_a_finished_run_learns_conjuncts_that_were_corrected(tmp_path: Path) -> None:
+    """Boundaries are as they were, so the weights stay; where conjuncts end is learned anew."""
+    corpus = with_lists(tmp_path / "tiny")
+    train.run(tiny.settings(corpus, mode="baseline"))
+    before = weights(corpus / "runs/baseline/40/seed-0")
+    sentences = []
+    for number, each in enumerate(read_sentences(corpus / "sentences.parquet")):
+        (gold,) = each.coordinations
+        first, *rest = gold.conjuncts
+        is_wrong = len(rest) > 1 and number % 2
+        two = (Span(first.start, rest[-2].end), rest[-1]) if is_wrong else gold.conjuncts
+        sentences.append(sentence_row(replace(each, coordinations=(replace(gold, conjuncts=two),))))
+    write_rows(corpus / "sentences.parquet", SENTENCES, sentences)
+    tiny.ingested(corpus)
+    for out in ("baseline", "afresh"):
+        out_of = corpus / f"runs/{out}/40/seed-0"
+        train.run(tiny.settings(corpus, mode="baseline", out=out_of, resume=True))
+    found = weights(corpus / "runs/baseline/40/seed-0")
+    afresh = weights(corpus / "runs/afresh/40/seed-0")
+    assert found.keys() == afresh.keys() == before.keys()
+    assert all(torch.equal(found[name], value) for name, value in afresh.items())
+    assert not all(torch.equal(before[name], value) for name, value in afresh.items())
+
+
 def test_a_baseline_learns_of_l_alone(corpus: Path) -> None:
     """As does self-training, whose boundaries are the model's own and no candidate's."""
     for mode in ("baseline", "self-train"):

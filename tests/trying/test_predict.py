@@ -660,7 +660,7 @@ def test_a_parser_that_cannot_be_asked_is_one_line(
 
 
 def test_brat_has_the_words_and_each_answer(tmp_path: Path) -> None:
-    """The structure that stands at each coordinator; sentences that no document has are counted."""
+    """The structure that stands at each coordinator."""
     words = ("old", "cats", "and", "dogs", "or", "birds")
     mine = (Span(1, 2), Span(3, 4))
     structure = Coordination(4, "or", "NP", (Span(0, 4), Span(5, 6)))
@@ -669,20 +669,29 @@ def test_brat_has_the_words_and_each_answer(tmp_path: Path) -> None:
         Found(4, (), (structure, None)),
         Skipped(None, "x"),
     )
-    given = [
-        SentenceAnswer(GivenSentence(words, 1), entries),
-        SentenceAnswer(GivenSentence(("New York", "and", "x"), 2), ()),
-        SentenceAnswer(GivenSentence((), 3), (Skipped(None, "no words"),)),
-    ]
+    write_brat(tmp_path, [SentenceAnswer(GivenSentence(words, 1), entries)])
     tally = Tally()
-    write_brat(tmp_path, given, tally)
-    assert tally.refused == {NOT_FOR_BRAT: 2}
     text = (tmp_path / "predictions-00000.txt").read_text()
     with open_lines(tmp_path / "predictions-00000.ann") as lines:
         (found,) = read_document(text, lines, tally)
     assert found.words == words
     assert found.structures == (Coordination(2, "and", "X", mine), structure)
     assert "NP" in (tmp_path / "annotation.conf").read_text()
+
+
+def test_what_no_document_of_brat_has_is_not_counted_as_predicted(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A sentence with a word that has a blank is skipped whole."""
+    rows = ("New York", "and", "Rome")
+    text = "".join(f"{n}\t{word}" + "\t_" * 8 + "\n" for n, word in enumerate(rows, 1))
+    (tmp_path / "x.conllu").write_text(text + "\n" + text.replace("New York", "York") + "\n")
+    given = {"predictor": folder, "text": tmp_path / "x.conllu", "output": "brat"}
+    predict.run(PredictSettings(**given, out=tmp_path / "out"))
+    said = capsys.readouterr().err
+    assert "coordinators predicted: 1; " in said
+    assert f"skipped: {NOT_FOR_BRAT} 1\n" in said
+    assert (tmp_path / "out/predictions-00000.txt").read_text() == "York and Rome\n"
 
 
 def test_brat_is_a_folder_of_its_own(folder: Path, tmp_path: Path) -> None:

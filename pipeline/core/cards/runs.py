@@ -52,7 +52,7 @@ class RunCard(TypedDict):
 
     Earlier versions did not write ``draw``, ``shown_as``, ``paper``, ``distinct``, ``annotation``;
     ``augmentation`` is of a run that learned from variants of L; ``notes`` counts what else is to be known
-    of it.
+    of it; ``conjuncts`` is a digest of those of L, from which the scorer of ends has learned.
     """
 
     system: Annotated[str, AfterValidator(_system)]
@@ -70,6 +70,7 @@ class RunCard(TypedDict):
     candidates: NotRequired[Count | None]
     excluded: NotRequired[dict[str, TallyForm]]
     notes: NotRequired[dict[str, Count]]
+    conjuncts: NotRequired[str]
     steps: NotRequired[Count | None]
     best_step: NotRequired[Count | None]
     best_validation_accuracy: NotRequired[Number | None]

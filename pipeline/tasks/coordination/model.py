@@ -446,6 +446,7 @@ class CoordinationPredictor(Model[CoordinationExample]):
         for name, group in zip(("L", "candidates"), known, strict=True):
             counts[f"places in {name}"] = len(group)
             counts[f"ends in {name}"] = int(group.ends.sum())
+        self.ends = None
         if any(map(len, known)):
             learned = learned_ends(*known, hidden=self.mlp_hidden, dropout=self.dropout, seed=seed)
             self.ends, self._ends_learned = learned.to(self.device), counts

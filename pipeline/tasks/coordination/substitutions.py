@@ -8,11 +8,12 @@ its validation sentences or of another split.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
+from pipeline.core.files import digest_of
 from pipeline.core.settings import DecodingSettings
 from pipeline.core.structures import COMMA, PRECONJUNCTION_OF
 from pipeline.core.types import (
@@ -65,7 +66,10 @@ class Substitutions:
             tokenizer = check_language_model(family, material.lm)
             self._ranker = load_ranker(family, material.lm, InfillRequest(), device=material.device)
         self._pool = parsed_pool(material.corpus, tokenizer)
-        self.facts = {"language model": identity(material.lm), "pool": self._pool.digest}
+        self.facts = {
+            "language model": identity(material.lm), "pool": self._pool.digest,
+            "structures": digest_of([_structures(each) for each in material.labelled]),
+        }  # fmt: skip
         structures = [(e, c) for e in material.labelled for c in e.sentence.coordinations]
         fixed = sum(not replaceable(each, coordination) for each, coordination in structures)
         self.note = (
@@ -114,6 +118,14 @@ class Substitutions:
                 share = uniform(seed, f"{sentence.sentence_id}\0conjunct", epoch, at)
                 found.append((each, open_[int(share * len(open_))]))
         return found
+
+
+def _structures(labelled: Labelled[CoordinationExample]) -> list[Any]:
+    """What decides beside the boundaries which conjuncts of a sentence give way, and to what."""
+    return [
+        [asdict(each) for each in labelled.sentence.coordinations],
+        sorted(labelled.protected),
+    ]
 
 
 def replaceable(labelled: Labelled[CoordinationExample], coordination: Coordination) -> list[int]:

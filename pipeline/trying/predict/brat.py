@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from pipeline.core.tally import Tally
 from pipeline.core.types import REFERENCE_LABELS, UNLABELLED, Coordination
 from pipeline.text.brat import (
     CONFIGURATION,
@@ -17,22 +16,19 @@ from pipeline.trying.predict.answers import Found, SentenceAnswer
 NOT_FOR_BRAT = "sentence without words, or with a word that has a blank"
 
 
-def write_brat(folder: Path, found: Iterable[SentenceAnswer], tally: Tally) -> None:
-    """Write the sentences as brat's documents, with the structure of each coordinator.
+def is_for_brat(answer: SentenceAnswer) -> bool:
+    """Whether a document can have the sentence."""
+    words = answer.sentence.words
+    return bool(words) and all(map(is_written, words))
 
-    Args:
-        folder: where they go.
-        found: the answers.
-        tally: counts sentences that no document can have.
-    """
+
+def write_brat(folder: Path, found: Iterable[SentenceAnswer]) -> None:
+    """Write answers of which ``is_for_brat`` holds as brat's documents, with each coordinator's structure."""
     labels = dict.fromkeys(REFERENCE_LABELS)
 
     def kept() -> Iterator[BratSentence]:
         for answer in found:
             words = answer.sentence.words
-            if not words or not all(map(is_written, words)):
-                tally.refuse(NOT_FOR_BRAT)
-                continue
             structures = tuple(
                 Coordination(
                     each.coordinator, words[each.coordinator],

@@ -27,7 +27,7 @@ from pipeline.trying.predict.answers import (
     jsonl,
     tsv,
 )
-from pipeline.trying.predict.brat import write_brat
+from pipeline.trying.predict.brat import NOT_FOR_BRAT, is_for_brat, write_brat
 from pipeline.trying.predict.distributed import distributed, phrases_cut
 from pipeline.trying.predict.parser import parser_of
 from pipeline.trying.predict.sentences import format_of, read_sentences
@@ -95,12 +95,10 @@ def _predict(settings: PredictSettings, lines: NumberedLines, out: TextIO) -> No
             nonlocal sentences
             for answer in found:
                 sentences += 1
-                for entry in answer.entries:
-                    if isinstance(entry, Found):
-                        tally.keep()
-                        sources[entry.source] += 1
-                    else:
-                        tally.refuse(entry.reason)
+                if claim is not None and not is_for_brat(answer):
+                    tally.refuse(NOT_FOR_BRAT)
+                    continue
+                _count(answer, tally, sources)
                 if answer.beside and answer.beside.unparsed:
                     unparsed[answer.beside.unparsed] += 1
                 yield answer
@@ -115,7 +113,7 @@ def _predict(settings: PredictSettings, lines: NumberedLines, out: TextIO) -> No
 
         if claim is not None:
             with appearing(claim) as folder:
-                write_brat(folder, counted(), tally)
+                write_brat(folder, counted())
         else:
             for answer in counted():
                 if settings.output == "distributed":
@@ -133,6 +131,15 @@ def _predict(settings: PredictSettings, lines: NumberedLines, out: TextIO) -> No
         f"{sentences / max(time.monotonic() - begun, 1e-9):,.1f}/s; coordinators predicted: {tally.kept:,}"
         f"{shares}; " + "; ".join([f"skipped: {_listed(tally.rows()[1:]) or 'none'}", *more])
     )
+
+
+def _count(answer: SentenceAnswer, tally: Tally, sources: Counter[str]) -> None:
+    for entry in answer.entries:
+        if isinstance(entry, Found):
+            tally.keep()
+            sources[entry.source] += 1
+        else:
+            tally.refuse(entry.reason)
 
 
 def _listed(reasons: Iterable[tuple[str, int]]) -> str:
