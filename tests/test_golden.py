@@ -58,7 +58,7 @@ GOLDEN = {
     "ingest": (1, "8264d95d2816a657"),
     "pretrain": (1, "831ae7167c882a86"),
     "preparse": (3, "a36a0b13e0b9ef0f"),
-    "generate": (4, "7695094ade5fe559"),
+    "generate": (5, "7695094ade5fe559"),
     "harvest": (4, "242d99887263f3b9"),
     "select": (4, "234645d46df5b9ec"),
     "train": (5, "05dc328c14ad214d"),

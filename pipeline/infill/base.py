@@ -12,7 +12,6 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from pipeline.core.structures import laid_out
 from pipeline.core.types import Attested, Reference, Structure
-from pipeline.core.words import fault_of_word, is_text
 from pipeline.infill.decoding import Decoding, Trace
 from pipeline.infill.rankings.protocol import Ranking
 from pipeline.infill.synchronize import Synchronizer
@@ -20,7 +19,6 @@ from pipeline.models.loading import length_limit
 from pipeline.text.natural import NaturalText, join_words, rejoin
 
 NAN_LOGITS = "NaN logits"
-NO_TEXT = "fill with a character that is no text"
 NO_TOKENS = "reference span has no tokens for the model"
 SOURCE_HAS_SPECIAL = "source contains a special token of the model"
 SPECIAL_IN_FILL = "special token in the fill"
@@ -183,20 +181,13 @@ class Infiller(ABC, Generic[_Encoded]):
         return [[each.append for each in twins], *second]
 
     def _text(self, tokens: Sequence[int]) -> tuple[str, str | None]:
-        """The text of a fill, and why it cannot be used, or None.
-
-        What no corpus may hold, such as half a character, is not in the text of a reject either.
-        """
+        """The text of a fill, and why it cannot be used, or None."""
         reason = None
         if self._special.intersection(tokens):
             reason = SPECIAL_IN_FILL
         elif tokens and self._continues(tokens[0]):
             reason = SPLIT_WORD
         text = str(self.tokenizer.decode(list(tokens))).strip()
-        if not is_text(text) or (
-            reason != SPECIAL_IN_FILL and any(map(fault_of_word, text.split()))
-        ):
-            return "", reason or NO_TEXT
         return rejoin(text) if self._loosens else text, reason
 
     def _continues(self, token: int) -> bool:

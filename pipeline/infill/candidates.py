@@ -17,12 +17,14 @@ from pipeline.core.types import (
     Structure,
     candidate_id,
 )
-from pipeline.infill.base import Fill
+from pipeline.core.words import fault_of_word, is_text
+from pipeline.infill.base import SPECIAL_IN_FILL, Fill
 from pipeline.text.coordinations import UNBALANCED, is_balanced, is_worded
 from pipeline.text.gapping import same_subject
 from pipeline.text.natural import split_words
 
 EMPTY = "empty fill"
+NO_TEXT = "fill with a character that is no text"
 PUNCTUATION = "punctuation only"
 SAME = "fill equal to the reference"
 COORDINATED = "fill holds a coordinator"
@@ -165,11 +167,13 @@ def make_candidate(
     A reject keeps as much as there is: where there is no usable fill its ``words`` are the source
     sentence, its ``coordinator`` is -1 and it has no conjuncts. ``banned`` are the coordinators (lower
     case) that no fill may hold; unless ``unbalanced``, neither it nor the reference may have brackets or
-    quotes that do not balance.
+    quotes that do not balance. What no corpus may hold, such as half a character, is in no reject either.
     """
     words, span, placed = reference.words, reference.span, reference.placed
     own = words[span.start : span.end]
     attested = fill.attested
+    if attested is None and not _is_text(fill):
+        fill = replace(fill, text="", reason=fill.reason or NO_TEXT)
     fill_words = tuple(split_words(fill.text)) if attested is None else attested.words
     reason = fill.reason or _fault(own, fill_words, banned)
     if reason is None and any(_same(fill_words, each.words) for each in placed):
@@ -206,6 +210,13 @@ def make_candidate(
         gap=Gap(conjuncts[-1].start + before, left_out.start, left_out.end) if left_out else None,
     )
     return candidate if reason is None else Reject(candidate, reason)
+
+
+def _is_text(fill: Fill) -> bool:
+    """Whether a row may hold what a model wrote; a special token may stand where it is the reason."""
+    own = fill.reason == SPECIAL_IN_FILL
+    words = [] if own else [*fill.text.split(), *split_words(fill.text)]
+    return is_text(fill.text) and not any(map(fault_of_word, words))
 
 
 def _fault(reference: Sequence[str], fill: Sequence[str], banned: AbstractSet[str]) -> str | None:

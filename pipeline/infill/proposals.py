@@ -17,9 +17,8 @@ from transformers import PreTrainedTokenizerBase
 
 from pipeline.core.settings import DecodingSettings
 from pipeline.core.types import COORDINATORS, Attested, Donor, Reference, Reject
-from pipeline.core.words import fault_of_word
 from pipeline.infill.attested import Ranker
-from pipeline.infill.base import NO_TEXT, SPECIAL_IN_FILL, Fill, InfillRequest, fill_tokens
+from pipeline.infill.base import SPECIAL_IN_FILL, Fill, InfillRequest, fill_tokens
 from pipeline.infill.batching import fill
 from pipeline.infill.candidates import EMPTY, rows_of
 from pipeline.infill.decoding import Limits, key_of
@@ -105,10 +104,7 @@ def _proposal(reference: Reference, answer: WrittenAnswer, around: Around) -> Fi
     text = cut_out(answer, around)
     if len(text) > _LONGEST:
         return Fill("", reason=LONGER)
-    found, limits = split_words(text), Limits.around(len(reference.span))
-    words = len(found)
-    if any(map(fault_of_word, found)):
-        return Fill("", reason=NO_TEXT)
+    words, limits = len(split_words(text)), Limits.around(len(reference.span))
     if not words:
         return Fill("", reason=EMPTY)
     if words > limits.longest:

@@ -63,9 +63,12 @@ def draw(
         raise InputError(
             f"a draw of {size} needs {n + held_out:,} training {drawn_of}, "
             f"the corpus has {len(order):,}",
-            remedy="give smaller --labelled sizes, or --labelled full for all",
+            remedy="ingest more of it" if size == "full" else _SMALLER,
         )
     return Draw(tuple(order[:n]), tuple(order[-held_out:]))
+
+
+_SMALLER = "give smaller --labelled sizes, or --labelled full for all"
 
 
 def _key(seed: int, name: str) -> bytes:

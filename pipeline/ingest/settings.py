@@ -113,8 +113,8 @@ class IngestSettings(Settings):
     )
     strict: bool = Field(
         False,
-        description=f"{_THESE}, and questions: stop at the first malformed tree, or question with two "
-        "choices alike, instead of counting it.",
+        description=f"{_THESE} (conllu always does), and questions: stop at the first malformed tree, or "
+        "question with two choices alike, instead of counting it.",
     )
     coordinators: Annotated[list[str], BeforeValidator(by_commas)] = Field(
         [],
@@ -265,6 +265,7 @@ class IngestSettings(Settings):
         left = set(_OF_DOCUMENTS) - ({"strict"} if self.reader in _OF_QUESTIONS else taken)
         if self.reader in _BY_DOCUMENT:
             left = set() if self.reader in _JOINED else set(_UNLABELLED)
+            left |= {"strict"} if self.reader == "conllu" else set()
         for name in sorted(left):
             if getattr(self, name) != type(self).model_fields[name].default:
                 raise ValueError(f"the reader {self.reader} takes no --{flag_of(name)}")

@@ -6,7 +6,7 @@ tokenizer and tokens (``text_material``). Working files are written by the main 
 processes map them into memory. ``twin_material`` is for ``--objective twins``.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from pipeline.core.claims import atomic_folder
 from pipeline.core.console import in_one_piece, say, table
 from pipeline.core.corpus_folder import (
     COORDINATED_FOLDER,
+    DEPENDENCIES_FILE,
     RELATIONS_FILE,
     SENTENCES_FILE,
     TEXT_FILE,
@@ -29,6 +30,7 @@ from pipeline.core.disk import disk_faults
 from pipeline.core.errors import InputError
 from pipeline.core.schema import read_sentences
 from pipeline.core.tally import Tally
+from pipeline.corpus.dependency_rows import every_tree, has_dependencies
 from pipeline.models.language_models import LanguageModel
 from pipeline.models.loading import length_limit, load_tokenizer
 from pipeline.pretrain.batches import Objective
@@ -37,6 +39,7 @@ from pipeline.pretrain.recipes import RECIPES
 from pipeline.pretrain.settings import PretrainSettings
 from pipeline.pretrain.token_store import SelectedTexts, TokenStore, build_store, packed
 from pipeline.pretrain.twin_objective import read_twins
+from pipeline.text.dependencies import tree_in
 from pipeline.text.unpacking import UnpackingAllowance
 
 HELD_OUT = 100  # one text in so many is held out of training to measure the loss on,
@@ -65,12 +68,25 @@ class PretrainingMaterial:
 
 
 def held_out_sentences(corpus: Path) -> Overlap | None:
-    """The dev and test split, on which models are evaluated; None without a corpus of sentences."""
+    """The dev and test split, on which models are evaluated; None without a corpus of sentences.
+
+    Sentences with words that are written as one (``zum`` of ``zu`` and ``dem``) are held out in both forms.
+    """
     require_ingested(corpus)
     path = corpus / SENTENCES_FILE
     if not path.is_file():
         return None
-    return Overlap(s.words for s in read_sentences(path) if s.split != "train")
+    held = {s.sentence_id: s.words for s in read_sentences(path) if s.split != "train"}
+    return Overlap([*held.values(), *_as_written(corpus, held.keys())])
+
+
+def _as_written(corpus: Path, wanted: Set[str]) -> Iterator[Sequence[str]]:
+    """What stands between blanks in the text of sentences that have a dependency tree."""
+    if has_dependencies(corpus):
+        require_ingested(corpus, DEPENDENCIES_FILE)
+        for sentence_id, rows in every_tree(corpus):
+            if sentence_id in wanted:
+                yield tree_in(rows, sentence_id).text.split()
 
 
 def read_text(settings: PretrainSettings, folder: Path, device: Accelerator) -> Prepared:

@@ -166,7 +166,7 @@ def test_a_wrong_world_size_is_said_once(
 ) -> None:
     """Workers that do not see one another would each do all the work."""
     if found:
-        monkeypatch.setattr(launch, "PartialState", lambda cpu: SimpleNamespace(num_processes=1))
+        monkeypatch.setattr(launch, "PartialState", lambda **_: SimpleNamespace(num_processes=1))
     children = [
         forks.start(
             partial(make_units, tmp_path / "out"), tmp_path / f"log-{rank}",

@@ -7,6 +7,7 @@ from pipeline.infill import Fill
 from pipeline.infill.candidates import (
     COORDINATED,
     EMPTY,
+    NO_TEXT,
     PUNCTUATION,
     REPEATED,
     SAME,
@@ -52,6 +53,24 @@ def test_unusable_fill_is_rejected_with_its_reason(fill: Fill, reason: str) -> N
     assert made.candidate.fill == fill.text
     if not fill.text.strip():
         assert (made.candidate.words, made.candidate.coordinator) == (WORDS, -1)
+
+
+@pytest.mark.parametrize(
+    ("text", "given", "reason"),
+    [
+        ("caf\ufffd", None, NO_TEXT),
+        ("old\u202e graphs", None, NO_TEXT),
+        ("<extra_id_0> graphs", None, NO_TEXT),
+        ("[MASK]", None, NO_TEXT),
+        ("\ufffdd", "fill begins inside a word", "fill begins inside a word"),
+        ("ten <pad> \ufffd", "special token in the fill", "special token in the fill"),
+    ],
+)
+def test_what_no_corpus_may_hold_is_in_no_row(text: str, given: str | None, reason: str) -> None:
+    """Half a character or a sign of other models: `validate` would refuse every row of the folder."""
+    made = make_candidate(REFERENCE, Fill(text, reason=given), "and")
+    assert isinstance(made, Reject)
+    assert (made.reason, made.candidate.fill, made.candidate.words) == (reason, "", WORDS)
 
 
 def test_identity_is_the_content() -> None:

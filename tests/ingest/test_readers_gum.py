@@ -111,6 +111,13 @@ def test_a_licence_that_no_row_would_have_is_refused(tmp_path: Path, reader: str
         IngestSettings.build(given | {"license": "LDC-User-Agreement"}, None)
 
 
+def test_conllu_has_no_strict(tmp_path: Path) -> None:
+    """What is no tree ends it anyway, and what is counted is well-formed."""
+    given = {"reader": "conllu", "source": tmp_path, "out": tmp_path / "out", "strict": True}
+    with pytest.raises(SettingsError, match="the reader conllu takes no --strict"):
+        IngestSettings.build(given, None)
+
+
 def test_words_that_are_withheld_are_counted(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -37,13 +37,7 @@ from transformers import (
 
 from pipeline.core.types import Reference, Span
 from pipeline.infill import BertInfiller, InfillRequest, T5Infiller, fill, load_infiller
-from pipeline.infill.base import (
-    NO_TEXT,
-    SOURCE_HAS_SPECIAL,
-    SPECIAL_IN_FILL,
-    SPLIT_WORD,
-    make_twins,
-)
+from pipeline.infill.base import SOURCE_HAS_SPECIAL, SPLIT_WORD, make_twins
 from pipeline.models.language_models import positionwise_end
 from pipeline.models.loading import length_limit
 from pipeline.models.tokenizers import train_unigram, train_wordpiece
@@ -254,23 +248,6 @@ def test_fill_inside_a_word_is_distinguished_from_one_that_begins_a_word(
     assert model._text([begins, inside])[1] is None
     assert model._text([begins, begins])[0] == "dog dog"
     assert model._text([comma, begins])[1] is None
-
-
-def test_a_fill_that_no_corpus_may_hold_is_refused_without_its_text() -> None:
-    """Half a character, and a sign of other models: `validate` would refuse every row of the folder."""
-    tokenizer = bytelevel()
-    config = BertConfig(**SMALL, vocab_size=len(tokenizer))
-    model = BertInfiller(AutoModelForMaskedLM.from_config(config), tokenizer, InfillRequest())
-    whole = tokenizer(" café", add_special_tokens=False).input_ids
-    assert model._text(whole) == ("café", None)
-    assert model._text(whole[:-1]) == ("", NO_TEXT)
-    sign = tokenizer(" <extra_id_0>", add_special_tokens=False).input_ids
-    assert model._text(sign) == ("", NO_TEXT)
-    mask = tokenizer.mask_token_id
-    text, reason = model._text([*whole, mask])
-    assert reason == SPECIAL_IN_FILL
-    assert text
-    assert model._text([*whole[:-1], mask]) == ("", SPECIAL_IN_FILL)
 
 
 def mt5_tokenizer() -> PreTrainedTokenizerBase:

@@ -17,8 +17,10 @@ from hypothesis import strategies as st
 from pipeline.core.errors import InputError
 from pipeline.core.files import write_text
 from pipeline.core.tally import Tally
+from pipeline.ingest import stage as ingest
+from pipeline.ingest.settings import IngestSettings
 from pipeline.pretrain import raw_text
-from pipeline.pretrain.material import say_overlap
+from pipeline.pretrain.material import held_out_sentences, say_overlap
 from pipeline.pretrain.raw_text import (
     BLANK,
     CONTAINS,
@@ -227,6 +229,37 @@ def test_the_filter_agrees_with_its_definition(held: list[list[str]], words: lis
         else SHARES if any(map(has, rows)) else None
     )  # fmt: skip
     assert Overlap(held).reason(" ".join(words)) == expected
+
+
+ZUM = """\
+1\tIch\tich\tPRON\t_\t_\t2\tnsubj\t_\t_
+2\tgehe\tgehen\tVERB\t_\t_\t0\troot\t_\t_
+3-4\tzum\t_\t_\t_\t_\t_\t_\t_\t_
+3\tzu\tzu\tADP\t_\t_\t6\tcase\t_\t_
+4\tdem\tder\tDET\t_\t_\t6\tdet\t_\t_
+5\talten\talt\tADJ\t_\t_\t6\tamod\t_\t_
+6\tHaus\tHaus\tNOUN\t_\t_\t2\tobl\t_\t_
+7\tund\tund\tCCONJ\t_\t_\t8\tcc\t_\t_
+8\tHof\tHof\tNOUN\t_\t_\t6\tconj\t_\tSpaceAfter=No
+9\t.\t.\tPUNCT\t_\t_\t2\tpunct\t_\t_
+
+"""
+
+
+def test_words_that_are_written_as_one_are_held_out_as_they_are_written(tmp_path: Path) -> None:
+    """A treebank has two words where raw text has one."""
+    source = tmp_path / "x-ud-test.conllu"
+    source.write_text(ZUM)
+    ingest.run(
+        IngestSettings(
+            reader="conllu", source=source, name="x", out=tmp_path / "x", coordinators=["und"]
+        )
+    )
+    overlap = held_out_sentences(tmp_path / "x")
+    assert overlap is not None
+    assert overlap.reason("Ich gehe zum alten Haus und Hof.") == EQUAL
+    assert overlap.reason("ich gehe zu dem alten Haus und Hof .") == EQUAL
+    assert overlap.reason("Ich gehe nach Hause.") is None
 
 
 @pytest.mark.long

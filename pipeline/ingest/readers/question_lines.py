@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from pipeline.core.console import tell
 from pipeline.core.documents import parse_json
 from pipeline.core.errors import InputError
 from pipeline.core.files import digest_of, files_within, require_regular, utf8_name
@@ -186,7 +187,7 @@ def _files(source: Path) -> list[tuple[Path, str]]:
         paths = [source]
         remedy = "see `conjoin corpora`" if source.exists() else "check the name"
     else:
-        paths = files_within(source, source.rglob("*.jsonl*"))
+        paths = files_within(source, (p for p in source.rglob("*") if ".json" in p.name.lower()))
         remedy = "is it the right folder?"
     found = [
         (path, match[1]) for path in paths if (match := _FILE.fullmatch(utf8_name(path.name, path)))
@@ -197,4 +198,7 @@ def _files(source: Path) -> list[tuple[Path, str]]:
             ".jsonl.xz",
             path=source, remedy=remedy,
         )  # fmt: skip
+    if others := len(paths) - len(found):
+        known = ", ".join(f"{split}*.jsonl" for split in USUAL_SPLITS)
+        tell(f"{source}: {others:,} other files are not read; questions are in {known}")
     return sorted(found, key=lambda each: (USUAL_SPLITS.index(each[1]), each[0]))

@@ -106,7 +106,7 @@ def test_votes_are_counted_without_sheets_that_failed(
     assert votes_of(folder, read=sheets) == known
     fill(sheets / "worker-1/sheet-00001.csv", wet="no", moon="yes", better="no")
     own = [row["former"] for row in table(sheets / "worker-1/sheet-00001.csv")]
-    (sheets / "worker-2/again.csv").write_bytes((sheets / "worker-2/sheet-00002.csv").read_bytes())
+    (sheets / "worker-2/again.CSV").write_bytes((sheets / "worker-2/sheet-00002.csv").read_bytes())
     capsys.readouterr()
     found = votes_of(folder, read=sheets)
     for number, pair in enumerate(PAIRS):

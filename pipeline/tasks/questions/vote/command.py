@@ -52,7 +52,8 @@ def run(settings: VoteSettings) -> None:
         known = {each.key: each for each in (*asked, *checks)}
         sheets = [
             read_sheet(path, path.parent.name, known)
-            for path in sorted(settings.read.glob("*/*.csv"))
+            for path in sorted(settings.read.glob("*/*"))
+            if path.suffix.lower() == ".csv"
         ]
         named.append(settings.read)
         if not sheets:
