@@ -288,10 +288,13 @@ def _parse(tokens: list[str], *words: str) -> _Expression:
     if not words:
         return _parse_single(tokens)
     word, *tighter = words
-    parts = [_parse(tokens, *tighter)]
-    while tokens and tokens[0] == word:
-        del tokens[0]
-        parts.append(_parse(tokens, *tighter))
+    parts: list[_Expression] = []
+    while not parts or (tokens and tokens[0] == word):
+        del tokens[: bool(parts)]
+        found = _parse(tokens, *tighter)
+        # What parentheses join by the same word is joined by it.
+        inner = found.parts if isinstance(found, _Joined) and found.word == word else (found,)
+        parts += inner
     return parts[0] if len(parts) == 1 else _Joined(word, tuple(parts))
 
 

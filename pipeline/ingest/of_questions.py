@@ -71,7 +71,9 @@ def read_questions(settings: IngestSettings, tally: Tally) -> ReadRows:
         card=card,
         show=show,
         twice=held_out_in_training(
-            ReadItem(q.question_id, q.split, (q.context, frozenset(q.choices))) for q in questions
+            # Other distractors make no other question.
+            ReadItem(q.question_id, q.split, (q.asks, q.context, q.choices[q.answer]))
+            for q in questions
         ),
     )
 

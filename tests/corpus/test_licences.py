@@ -91,6 +91,7 @@ def test_what_permits_more_than_another_licence(new: str, old: str, expected: bo
         ("CC-BY-NC-4.0 AND CC-BY-NC-SA-4.0", False),
         ("CC-BY-4.0 AND CC-BY-SA-4.0", False),
         ("CC-BY-4.0 AND CC-BY-NC-4.0", False),
+        ("CC-BY-SA-3.0 AND (CC-BY-NC-SA-4.0 AND MIT)", True),
         ("CC-BY-NC-4.0 OR CC-BY-SA-4.0", False),
         ("CC-BY-SA-4.0", False),
         ("my own terms", False),

@@ -2,6 +2,7 @@
 
 import json
 import lzma
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -192,6 +193,21 @@ def test_training_questions_stand_apart_from_held_out_contexts(tmp_path: Path) -
         assert "".join(question.question_id[-1] for question in questions) == kept
         refused = {HELD_OUT: 5 - len(kept)} if splits else {}
         assert read_json(out / "ingest.json")["refused"] == refused
+
+
+def test_a_held_out_question_with_other_distractors_is_said_to_be_learnt(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its context and its answer stand in training; with another answer it is another question."""
+    train = [ecare("a")]
+    dev = [
+        ecare("d", label=1, hypothesis1="We ate.", hypothesis2="We got wet."),
+        ecare("e", hypothesis1="We ran.", hypothesis2="We laughed."),
+    ]
+    ingested(tmp_path, source(tmp_path / "in", {"train.jsonl": train, "dev.jsonl": dev}))
+    said = " ".join(capsys.readouterr().out.split())
+    assert "warning: 1 questions of other splits stand in the training split" in said
+    assert re.search(r"was learnt: \S+d ", said)
 
 
 def test_options_are_those_of_the_reader(tmp_path: Path) -> None:
