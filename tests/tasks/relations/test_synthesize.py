@@ -37,7 +37,7 @@ from pipeline.sources.dry_run import Probe, probe
 from pipeline.tasks.relations.examples import example_of
 from pipeline.tasks.relations.model import RelationModel
 from pipeline.tasks.relations.synthesize.attested import without_its_marks
-from pipeline.tasks.relations.synthesize.rows import NO_TEXT
+from pipeline.tasks.relations.synthesize.rows import CONTROL, SIGN
 from pipeline.tasks.relations.synthesize.settings import SynthesizeSettings
 from pipeline.tasks.relations.synthesize.stage import default_out, run
 from pipeline.world.causes import sense_of
@@ -380,7 +380,7 @@ def test_a_file_of_completions_that_a_person_wrote_is_replayed(
     run(settings(corpus, writer="replay", filter="none", limit=2, **mine))
     assert [row["arg2"] for row in rows(corpus / "candidates/mine")] == ["one", "two"] * 2
     refused = [row["reason"] for row in rows(corpus / "candidates/mine", "rejects")]
-    assert refused == [NO_TEXT] * 4
+    assert refused == [CONTROL, SIGN] * 2
 
 
 @pytest.mark.parametrize("text", ["- a\n" * 2049, "- " + "a" * 204_800])

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import torch
 
 from pipeline.core.annotation import Annotation
-from pipeline.core.words import fault_of_word
+from pipeline.core.words import fault_of_word, is_without_control
 from pipeline.corpus.licences import combined
 from pipeline.executor.run import OnBatch
 from pipeline.tasks.relations.pairs import Pair
@@ -20,12 +20,13 @@ from pipeline.tasks.relations.synthesize.attested import filtered_by_model
 from pipeline.tasks.relations.synthesize.confused import Confused, are_cut
 from pipeline.tasks.relations.synthesize.rows import (
     ARG1_AGAIN,
+    CONTROL,
     CUT,
     EMPTY,
     NO_LIST,
-    NO_TEXT,
     NO_VERDICT,
     OWN_AGAIN,
+    SIGN,
     TOO_LONG,
     TWICE,
     YES,
@@ -209,7 +210,8 @@ class WrittenPairs(SyntheticFiles):
                 said = " ".join(words)
                 reason = None if words else EMPTY if each.arguments else nothing
                 reason = CUT if each.is_last_cut and place == len(texts) else reason
-                reason = reason or (NO_TEXT if any(map(fault_of_word, words)) else None)
+                reason = reason or (None if is_without_control(said) else CONTROL)
+                reason = reason or (SIGN if any(map(fault_of_word, words)) else None)
                 reason = reason or seen.get(said.casefold())
                 seen.setdefault(said.casefold(), TWICE)
                 rows.append(self._row(source, said, each, reason))
