@@ -91,7 +91,7 @@ class System(str):
             the control for every caption of its generator (``unranked``, for what ranks).
         parser: the parser that it uses beside the predictor, by name; None: a predictor alone.
         combined: how: ``ALONE``, ``ELSE`` or ``TOGETHER``; None without a parser.
-        taught: whether that parser learned from candidates.
+        taught: whether that parser learned from candidates, or the predictor with whose encoder it began.
         brackets: λ of L's constituents, which its predictor learned, too; None: it did not.
         gold_of: the parser by whose sentences its L was extended; None: it was not.
     """
@@ -150,6 +150,7 @@ class System(str):
             str(card["system"]),
             str(card["mode"]),
             str(settings.get("augment", NO_AUGMENTATION)),
+            taught=card.get("taught", False),
             brackets=settings.get("brackets"),
             gold_of=settings.get("gold_of"),
             **card.get("shown_as", {}),
@@ -191,7 +192,7 @@ class System(str):
             "system": name,
             "parser": parser,
             "combined": combined,
-            "taught": taught,
+            "taught": taught or self.taught,
         }
         return System.of_row({**self.as_row(), **beside})
 
@@ -212,7 +213,7 @@ class System(str):
 
     @property
     def has_candidates(self) -> bool:
-        """Whether its predictor or its parser learned from candidates."""
+        """Whether its predictor, what that began with or its parser learned from candidates."""
         return self.taught or self.mode not in ("baseline", PARSER_MODE)
 
     @property
@@ -227,7 +228,7 @@ class System(str):
 
     @property
     def _has_boundaries_alone(self) -> bool:
-        plain = self.brackets is None and self.gold_of is None
+        plain = self.brackets is None and self.gold_of is None and not self.taught
         return self.mode == "baseline" and plain and self.combined is None
 
     @property

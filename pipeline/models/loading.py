@@ -321,16 +321,25 @@ def check_files(where: str) -> None:
 
 
 PREDICTOR = "predictor.json"
-"""File in the folder of a model that a task trained, whose weights ``encoder.*`` are a checkpoint's own."""
+"""File in the folder of a model that a task trained."""
+
+_ITS_ENCODER = {r"^encoder\.": ""}
+"""Which of such a model's weights are its encoder's, and what a checkpoint calls them."""
 
 
 def is_predictor(where: str | Path) -> bool:
-    """Whether a checkpoint is a predictor's folder, of whose weights the encoder is taken."""
+    """Whether a folder is a predictor's."""
     return (Path(where) / PREDICTOR).is_file()
 
 
 def load_partly(
-    factory: Any, where: str, role: str, dtype: torch.dtype, *, weights: bool = True
+    factory: Any,
+    where: str,
+    role: str,
+    dtype: torch.dtype,
+    *,
+    weights: bool = True,
+    predictors: bool = False,
 ) -> tuple[PreTrainedModel, list[str]]:
     """What ``factory.from_pretrained`` makes of a checkpoint, and the names of the weights that it lacks.
 
@@ -340,6 +349,7 @@ def load_partly(
         role: what the model is to be, for the message.
         dtype: number format of the weights.
         weights: whether they are read; if not, the model has their names and shapes.
+        predictors: whether the encoder of a predictor's folder is taken.
 
     Returns:
         The model, in which those weights are random, and their names in order.
@@ -363,7 +373,7 @@ def load_partly(
             model, info = from_pretrained(
                 factory, where, config=config, dtype=dtype, use_safetensors=True,
                 output_loading_info=True, device_map=None if weights else "meta",
-                key_mapping={r"^encoder\.": ""} if is_predictor(where) else None,
+                key_mapping=_ITS_ENCODER if predictors and is_predictor(where) else None,
             )  # fmt: skip
     finally:
         transformers_logging.set_verbosity(before)

@@ -70,6 +70,7 @@ class Role(ABC):
         spared: beginning of the names of weights that may be missing; "": none.
         both_sides: whether a token must see those on either side of it.
         any_words: whether it is given the words of any text, which may be written like special tokens.
+        predictors: whether the encoder of a predictor can have it.
     """
 
     name: ClassVar[str]
@@ -77,6 +78,7 @@ class Role(ABC):
     spared: ClassVar[str] = ""
     both_sides: ClassVar[bool] = False
     any_words: ClassVar[bool] = False
+    predictors: ClassVar[bool] = False
 
     @abstractmethod
     def takes(self, config: PretrainedConfig) -> bool:
@@ -335,6 +337,12 @@ class Encoder(Role):
             raise _one_sided(where, model.config, self)
 
 
+class FirstEncoder(Encoder):
+    """What a predictor begins with: an encoder, which may be another predictor's."""
+
+    predictors = True
+
+
 class KeptEncoder(Encoder):
     """An encoder beside what learned with it: it reads as it did then, whatever is asked of others now."""
 
@@ -354,6 +362,7 @@ MASKED_LM = MaskedLM()
 SEQ2SEQ = EncoderDecoder()
 CAUSAL_LM = CausalLM()
 ENCODER = Encoder()
+FIRST_ENCODER = FirstEncoder()
 KEPT_ENCODER = KeptEncoder()
 
 
@@ -451,7 +460,9 @@ def _checked(
     check_files(where)
     tokenizer = load_tokenizer(where)
     role.prepare_tokenizer(where, tokenizer)
-    model, missing = load_partly(role.factory, where, role.name, dtype, weights=weights)
+    model, missing = load_partly(
+        role.factory, where, role.name, dtype, weights=weights, predictors=role.predictors
+    )
     lacking = role.lacks_head(model, missing)
     if lacking and not headless:
         raise role.no_head(model, where)

@@ -4,9 +4,11 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.core.annotation import LABELLED, OTHERS, UNKNOWN, Annotation, joined, part_of
+from pipeline.core.cards.runs import RunCard
 from pipeline.core.corpus_folder import annotation_of_trees, corpus_name, trees_folder
+from pipeline.core.documents import read_json
 from pipeline.core.draws import draw_name, every_draw
-from pipeline.core.runs import NO_AUGMENTATION
+from pipeline.core.runs import NO_AUGMENTATION, System
 from pipeline.corpus.annotated import annotation_of_predictor
 from pipeline.models.annotated import annotation_of_model
 from pipeline.models.loading import is_predictor, locate
@@ -53,6 +55,21 @@ def annotation_of_run(
         if settings.augment == "substitute":  # by constituents of the trees of U
             parts += annotation_of_trees(trees_folder(settings.corpus))
     return joined(parts)
+
+
+def is_taught(encoder: str) -> bool:
+    """Whether an encoder is that of a predictor which learned from candidates, or began with such a one.
+
+    Args:
+        encoder: its checkpoint.
+
+    Raises:
+        InputError: what ``train`` wrote beside it is damaged.
+    """
+    path = Path(encoder).resolve().parent / "run.json"
+    if not is_predictor(encoder) or not path.is_file():
+        return False
+    return System.of(read_json(path, RunCard)).has_candidates
 
 
 def _gold_of(settings: TrainSettings, folder: Path, data: TrainData) -> Annotation:

@@ -38,7 +38,7 @@ from pipeline.tasks.known import TASKS, task_of
 from pipeline.tasks.protocol import Model
 from pipeline.train.acceptance import Acceptance, Everything, rule_of
 from pipeline.train.algorithm1 import Constants, algorithm1
-from pipeline.train.annotated import annotation_of_run
+from pipeline.train.annotated import annotation_of_run, is_taught
 from pipeline.train.augmentation.kinds import SETTINGS as AUGMENTATION_SETTINGS
 from pipeline.train.augmentation.kinds import kinds_of
 from pipeline.train.believed import last_accepted
@@ -146,6 +146,7 @@ class _Run:
         self.encoder = encoder_of(settings)
         # Known from here on: the folder may be moved or changed while this runs.
         self.identity = identity(self.encoder)
+        self.taught = is_taught(self.encoder)
         self.task = task_of(settings.corpus)
         self._refuse_others_options()
 
@@ -378,7 +379,8 @@ class _Run:
         conjuncts = digest_of_conjuncts(data.learned)
         self._complete_finished(output, data, conjuncts)
         named = {"system": self.system, "shown_as": self.settings.shown_as}
-        update_run(output, {**named, "annotation": annotation, "conjuncts": conjuncts})
+        taught = {"taught": True} if self.taught else {}
+        update_run(output, {**named, **taught, "annotation": annotation, "conjuncts": conjuncts})
         say(f"{self.out}: this very run is finished; --no-resume makes it again")
 
     def _complete_finished(self, output: Output, data: TrainData, conjuncts: str) -> None:
@@ -483,6 +485,8 @@ class _Run:
         }
         if self.task.name == COORDINATION:  # whose paper the defaults are of
             card["paper"] = _beside_the_paper(recorded)
+        if self.taught:
+            card["taught"] = True
         if augmentation:
             card["augmentation"] = augmentation.facts
         if data.notes:

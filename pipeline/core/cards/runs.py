@@ -52,7 +52,8 @@ class RunCard(TypedDict):
 
     Earlier versions did not write ``draw``, ``shown_as``, ``paper``, ``distinct``, ``annotation``;
     ``augmentation`` is of a run that learned from variants of L; ``notes`` counts what else is to be known
-    of it; ``conjuncts`` is a digest of those of L, from which the scorer of ends has learned.
+    of it; ``conjuncts`` is a digest of those of L, from which the scorer of ends has learned; ``taught`` says
+    that it began with the encoder of a predictor which candidates had taught.
     """
 
     system: Annotated[str, AfterValidator(_system)]
@@ -71,6 +72,7 @@ class RunCard(TypedDict):
     excluded: NotRequired[dict[str, TallyForm]]
     notes: NotRequired[dict[str, Count]]
     conjuncts: NotRequired[str]
+    taught: NotRequired[bool]
     steps: NotRequired[Count | None]
     best_step: NotRequired[Count | None]
     best_validation_accuracy: NotRequired[Number | None]

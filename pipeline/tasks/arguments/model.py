@@ -18,7 +18,7 @@ from pipeline.core.predicates import ROLES
 from pipeline.models.known_states import KnownStates, stays_as_it_is
 from pipeline.models.loading import length_limit
 from pipeline.models.optim import evaluating
-from pipeline.models.roles import load_encoder
+from pipeline.models.roles import FIRST_ENCODER, load_encoder
 from pipeline.models.words import BATCH_TOKENS, TOO_LONG, WordEncoding, represent
 from pipeline.tasks.arguments.decoding import UNSETTLED, BestWord, best_words, settled
 from pipeline.tasks.arguments.examples import ArgumentExample
@@ -166,7 +166,7 @@ class ArgumentModel(Model[ArgumentExample]):
             ModelError: the encoder cannot be loaded.
         """
         torch.manual_seed(seed)
-        encoder, tokenizer = load_encoder(where, dropout=encoder_dropout)
+        encoder, tokenizer = load_encoder(where, FIRST_ENCODER, dropout=encoder_dropout)
         return cls(encoder, tokenizer, layers, units)
 
     @property

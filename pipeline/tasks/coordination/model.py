@@ -17,7 +17,7 @@ from pipeline.core.types import USUAL_COORDINATORS, Span
 from pipeline.core.words import coordinator_list
 from pipeline.models.loading import length_limit
 from pipeline.models.optim import evaluating
-from pipeline.models.roles import load_encoder
+from pipeline.models.roles import FIRST_ENCODER, load_encoder
 from pipeline.models.words import BATCH_TOKENS, TOO_LONG, WordEncoding, represent
 from pipeline.tasks.coordination.conjuncts import (
     EndScorer,
@@ -147,7 +147,7 @@ class CoordinationPredictor(Model[CoordinationExample]):
             ModelError: the encoder cannot be loaded.
         """
         torch.manual_seed(seed)
-        encoder, tokenizer = load_encoder(where, dropout=encoder_dropout)
+        encoder, tokenizer = load_encoder(where, FIRST_ENCODER, dropout=encoder_dropout)
         return cls(encoder, tokenizer, mlp_hidden, dropout, coordinators=coordinators)
 
     @property

@@ -15,7 +15,7 @@ from pipeline.core.documents import RelativeName
 from pipeline.core.questions import CAUSE
 from pipeline.models.optim import evaluating
 from pipeline.models.pairs import Sides
-from pipeline.models.roles import load_encoder
+from pipeline.models.roles import FIRST_ENCODER, load_encoder
 from pipeline.models.words import (
     BATCH_TOKENS,
     EncodedSentence,
@@ -89,7 +89,7 @@ class QuestionModel(PairModel[QuestionExample]):
             ModelError: the encoder cannot be loaded.
         """
         torch.manual_seed(seed)
-        encoder, tokenizer = load_encoder(where, dropout=encoder_dropout)
+        encoder, tokenizer = load_encoder(where, FIRST_ENCODER, dropout=encoder_dropout)
         return cls(encoder, tokenizer, choices_only=choices_only)
 
     def save(self, folder: Path) -> None:

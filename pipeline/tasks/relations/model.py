@@ -13,7 +13,7 @@ from typing_extensions import TypedDict
 from pipeline.core.corpora import RELATIONS
 from pipeline.core.documents import RelativeName
 from pipeline.models.optim import evaluating
-from pipeline.models.roles import load_encoder
+from pipeline.models.roles import FIRST_ENCODER, load_encoder
 from pipeline.models.words import (
     BATCH_TOKENS,
     within_budget,
@@ -86,7 +86,7 @@ class RelationModel(PairModel[PairExample]):
             ModelError: the encoder cannot be loaded.
         """
         torch.manual_seed(seed)
-        encoder, tokenizer = load_encoder(where, dropout=encoder_dropout)
+        encoder, tokenizer = load_encoder(where, FIRST_ENCODER, dropout=encoder_dropout)
         return cls(encoder, tokenizer, senses)
 
     def save(self, folder: Path) -> None:
