@@ -63,7 +63,7 @@ class Outcome(TypedDict):
     run on the machine that made it; ``encoder`` is equal for runs that began with the same weights; a
     predictor beside a parser has these of its run, a parser alone has none; ``right`` has a bit per
     instance of a category, the first one highest, in hexadecimal; ``annotated`` says what people did for it,
-    ``has_candidates`` whether its predictor or its parser learned from candidates.
+    ``has_candidates`` whether its predictor, what that began with or its parser learned from candidates.
     """
 
     system: str

@@ -84,3 +84,8 @@ def among(named: Sequence[str], known: Sequence[str], what: str) -> list[str]:
             like = nearest(name, known)
             raise ValueError(f"{name!r} is none{like and f', {like}'}; {what}: {', '.join(known)}")
     return list(dict.fromkeys(named))
+
+
+def of_a_draw(name: str, seed: int, labelled: str) -> str:
+    """A name in which ``{seed}`` and ``{labelled}`` stand for a draw's."""
+    return name.replace("{seed}", str(seed)).replace("{labelled}", labelled)

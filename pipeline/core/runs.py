@@ -92,6 +92,7 @@ class System(str):
         parser: the parser that it uses beside the predictor, by name; None: a predictor alone.
         combined: how: ``ALONE``, ``ELSE`` or ``TOGETHER``; None without a parser.
         taught: whether that parser learned from candidates, or the predictor with whose encoder it began.
+        begun_with: the system of that predictor; None: it began with a checkpoint.
         brackets: λ of L's constituents, which its predictor learned, too; None: it did not.
         gold_of: the parser by whose sentences its L was extended; None: it was not.
     """
@@ -109,6 +110,7 @@ class System(str):
     taught: bool
     brackets: float | None
     gold_of: str | None
+    begun_with: str | None
 
     def __new__(
         cls,
@@ -121,13 +123,14 @@ class System(str):
         taught: bool = False,
         brackets: float | None = None,
         gold_of: str | None = None,
+        begun_with: str | None = None,
         **fields: str,
     ) -> Self:
         """A system: name, mode, augmentation, parser, and those of its ``FIELDS`` that are known."""
         system = super().__new__(cls, name)
         system.mode, system.augment = mode, augment
         system.parser, system.combined, system.taught = parser, combined, taught
-        system.brackets, system.gold_of = brackets, gold_of
+        system.brackets, system.gold_of, system.begun_with = brackets, gold_of, begun_with
         for field_ in cls.FIELDS:
             setattr(system, field_, fields.get(field_))
         return system
@@ -145,14 +148,15 @@ class System(str):
     @classmethod
     def of(cls, card: Mapping[str, Any]) -> Self:
         """The system of a run, from its ``run.json``."""
-        settings = card.get("settings", {})
+        settings, begun = card.get("settings", {}), card.get("begun_with") or {}
         return cls(
             str(card["system"]),
             str(card["mode"]),
             str(settings.get("augment", NO_AUGMENTATION)),
-            taught=card.get("taught", False),
+            taught=begun.get("taught", False),
             brackets=settings.get("brackets"),
             gold_of=settings.get("gold_of"),
+            begun_with=begun.get("system"),
             **card.get("shown_as", {}),
         )
 
@@ -168,6 +172,7 @@ class System(str):
             taught=entry.get("taught", False),
             brackets=entry.get("brackets"),
             gold_of=entry.get("gold_of"),
+            begun_with=entry.get("begun_with"),
             **entry.get("shown_as", {}),
         )
 
@@ -183,6 +188,8 @@ class System(str):
             row["brackets"] = self.brackets
         if self.gold_of is not None:
             row["gold_of"] = self.gold_of
+        if self.begun_with is not None:
+            row["begun_with"] = self.begun_with
         return row
 
     def with_parser(self, parser: str, combined: Combined, *, taught: bool = False) -> "System":
@@ -228,7 +235,7 @@ class System(str):
 
     @property
     def _has_boundaries_alone(self) -> bool:
-        plain = self.brackets is None and self.gold_of is None and not self.taught
+        plain = self.brackets is None and self.gold_of is None and self.begun_with is None
         return self.mode == "baseline" and plain and self.combined is None
 
     @property

@@ -47,7 +47,7 @@ ALGORITHM = 2
 
 _METRICS = "metrics.json"
 
-_SEED = re.compile(r"seed-\d+/?$")
+_SEED = re.compile(r"seed-\d+(?=/|$)")
 """Of a folder of candidates or of a parser: which seed's it is."""
 
 
@@ -201,8 +201,8 @@ def _check_alike(runs: Sequence[tuple[Path, RunCard]]) -> None:
     for folder, card in runs:
         given = card.get("settings", {}).items()
         alike: dict[str, Any] = {k: v for k, v in given if k not in {"seed", "threads"}}
-        for place in alike.keys() & {"candidates", "gold_of"}:  # whose folders name a seed, too
-            alike[place] = _SEED.sub("", str(alike[place]))
+        for place in alike.keys() & {"candidates", "gold_of", "encoder"}:  # may name a seed, too
+            alike[place] = _SEED.sub("seed", str(alike[place]).rstrip("/"))
         other, expected, model = first.setdefault(folder.parent, (folder, alike, card.get("model")))
         names = {k for k in {*alike, *expected} if alike.get(k) != expected.get(k)}
         if model is not None and card.get("model") == model:

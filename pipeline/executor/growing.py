@@ -41,9 +41,10 @@ def take_over(folder: UnitFolder) -> str | None:
             _write_again(folder, index, record)
             taken += 1
             continue
-        for path, record in _of_earlier_plans(folder, index):
-            if path != folder.record(index):  # of its own name, its state says why it is stale
-                why = why or _why(folder, record)
+        for path, record in _records(folder, index):
+            # Of its own name, its state says why it is stale.
+            if not why and path != folder.record(index) and _is_whole(folder, record):
+                why = _why(folder, record)
     if taken:
         return f"{taken} of {folder.count} shards are an earlier run's, and are not made again"
     return f"no shard of the earlier run stays: {why}" if why else None
@@ -51,31 +52,26 @@ def take_over(folder: UnitFolder) -> str | None:
 
 def same_unit_of_earlier_plan(folder: UnitFolder, index: int) -> OutputRecord | None:
     """The record of a unit of an earlier plan that has the content of this plan's; None where none has."""
-    found = [record for _, record in _of_earlier_plans(folder, index)]
-    if folder.content is None or not found:
+    if folder.content is None or not (found := [each for _, each in _records(folder, index)]):
         return None
     content = folder.content.digest(folder.fingerprint, index)
-    return next((record for record in found if record.facts.get("content") == content), None)
+    same = (each for each in found if each.facts.get("content") == content)
+    return next((each for each in same if _is_whole(folder, each)), None)
 
 
-def _of_earlier_plans(folder: UnitFolder, index: int) -> Iterator[tuple[Path, OutputRecord]]:
-    """The records of a unit whose files are whole, of whatever plan."""
+def _records(folder: UnitFolder, index: int) -> Iterator[tuple[Path, OutputRecord]]:
+    """The records of a unit, of whatever plan, that can be read."""
     for path in sorted((folder.folder / RECORDS).glob(f"{index:05d}-of-*.json")):
-        if record := _read(folder, path):
-            yield path, record
+        try:
+            if record := Output(folder.folder, path, folder.fingerprint).read():
+                check_form(record.facts, UnitFacts, path=path, remedy=REMEDY)
+                yield path, record
+        except InputError:
+            continue
 
 
-def _read(folder: UnitFolder, path: Path) -> OutputRecord | None:
-    """The record of a unit whose files are whole; None of others."""
-    try:
-        record = Output(folder.folder, path, folder.fingerprint).read()
-        if record is None:
-            return None
-        check_form(record.facts, UnitFacts, path=path, remedy=REMEDY)
-    except InputError:
-        return None
-    faults = (facts.fault(folder.folder / name) for name, facts in record.files.items())
-    return None if any(faults) else record
+def _is_whole(folder: UnitFolder, record: OutputRecord) -> bool:
+    return not any(facts.fault(folder.folder / name) for name, facts in record.files.items())
 
 
 def _why(folder: UnitFolder, record: OutputRecord) -> str:

@@ -34,7 +34,7 @@ from pipeline.core.corpus_folder import (
     SENTENCES_FILE,
 )
 from pipeline.core.errors import SettingsError
-from pipeline.core.names import PLAIN_NAME, is_plain_name, nearest
+from pipeline.core.names import PLAIN_NAME, is_plain_name, nearest, of_a_draw
 from pipeline.core.settings import require_entry, shown
 from pipeline.experiments.experiment import SOURCES, Experiment, table_of
 from pipeline.generate.settings import GenerateSettings
@@ -215,8 +215,19 @@ class _OfCorpus:
         folder = entry.get("candidates")
         # What a parser learned from is known where it lies; `preparse` makes no other one.
         place = _PARSER if settings.gold_of == _PARSER else self._answers
+        first = of_a_draw(settings.encoder, seed, size)
+        begun = first.startswith("runs/")
+        if begun and folder is not None:
+            raise SettingsError(
+                f"systems.{system}: a cell can wait for candidates or for the run whose encoder it begins "
+                "with, not for both",
+                path=self._path,
+            )
         with self._within(f"the system {system}"):
-            place = place if folder is None else self._candidates(folder, seed)
+            if begun:
+                place = self._run_of(Path("data", self._corpus, first), seed)
+            elif folder is not None:
+                place = self._candidates(folder, seed)
         self._add(
             "train", [settings.system, size, seed],
             system=system, labelled=_number(size), seed=seed, candidates=place, file=self._file,

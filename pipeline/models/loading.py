@@ -34,6 +34,7 @@ from pipeline.models.checkpoint_files import (
     CHECKPOINT_RECORD,
     RECORD,
     check_config,
+    check_digests,
     check_finite,
     check_record,
     check_tokenizer,
@@ -82,8 +83,8 @@ def locate(
     Args:
         name: a folder inside the corpus (``models/bert``), any folder, or a hub name.
         corpus: the corpus folder.
-        seed: which of the models in a folder of ``seed-*``: number ``seed`` modulo how many there
-            are, so that a single one serves every seed.
+        seed: which of the models in a folder of ``seed-*``: that of the seed, else number ``seed``
+            modulo how many there are, so that a single one serves every seed.
         passed: folders that named this one as the model to use.
 
     Raises:
@@ -330,6 +331,18 @@ _ITS_ENCODER = {r"^encoder\.": ""}
 def is_predictor(where: str | Path) -> bool:
     """Whether a folder is a predictor's."""
     return (Path(where) / PREDICTOR).is_file()
+
+
+def check_predictor(folder: Path) -> None:
+    """Check that a predictor's files are those that were saved.
+
+    Raises:
+        InputError: its card is no JSON.
+        ModelError: one is gone or another one.
+    """
+    files = read_json(folder / PREDICTOR).get("files")
+    if isinstance(files, dict):
+        check_digests(folder, files, "predictor", remedy="train it again, or copy its folder again")
 
 
 def load_partly(

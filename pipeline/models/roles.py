@@ -8,6 +8,7 @@ and tries the model on a few tokens. Another role is a class here, and its line 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, ClassVar
 
 import torch
@@ -39,7 +40,9 @@ from pipeline.models.language_models import (
 )
 from pipeline.models.loading import (
     check_files,
+    check_predictor,
     check_vocabulary,
+    is_predictor,
     lacks_weights,
     length_limit,
     load_config,
@@ -458,6 +461,8 @@ def _checked(
     if role.both_sides and getattr(config, "is_decoder", False):
         raise _one_sided(where, config, role)
     check_files(where)
+    if role.predictors and is_predictor(where):
+        check_predictor(Path(where))
     tokenizer = load_tokenizer(where)
     role.prepare_tokenizer(where, tokenizer)
     model, missing = load_partly(

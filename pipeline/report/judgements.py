@@ -116,8 +116,8 @@ def offer_sheet(
     if left := len(shown.keys() - judged):
         some = left if judged else None
         facts.append(Fact("examples.to_judge", sheet=path.name, left=some))
-    if strange := len(judgements.keys() - shown.keys()):
-        facts.append(Fact("examples.not_shown", count=strange, judgements=len(judgements)))
+    if strange := len(judged - shown.keys()):
+        facts.append(Fact("examples.not_shown", count=strange, judgements=len(judged)))
         console.say(f"{given}: {facts[-1]}")
     return facts
 

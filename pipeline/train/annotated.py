@@ -3,8 +3,16 @@
 from pathlib import Path
 from typing import Any
 
-from pipeline.core.annotation import LABELLED, OTHERS, UNKNOWN, Annotation, joined, part_of
-from pipeline.core.cards.runs import RunCard
+from pipeline.core.annotation import (
+    LABELLED,
+    OTHERS,
+    UNKNOWN,
+    Annotation,
+    joined,
+    part_of,
+    place_name,
+)
+from pipeline.core.cards.runs import BegunWith, RunCard
 from pipeline.core.corpus_folder import annotation_of_trees, corpus_name, trees_folder
 from pipeline.core.documents import read_json
 from pipeline.core.draws import draw_name, every_draw
@@ -35,8 +43,8 @@ def annotation_of_run(
         InputError: the draw, or what stands beside the candidates or the encoder, is damaged.
     """
     parts = [*task.annotation(settings.corpus, settings.seed, settings.labelled)]
-    began = is_predictor(encoder)
-    parts += annotation_of_predictor(Path(encoder)) if began else annotation_of_model(encoder)
+    begun = is_predictor(encoder)
+    parts += annotation_of_predictor(Path(encoder)) if begun else annotation_of_model(encoder)
     if settings.brackets is not None:
         name = corpus_name(settings.corpus)
         draw = draw_name(settings.seed, settings.labelled)
@@ -57,19 +65,22 @@ def annotation_of_run(
     return joined(parts)
 
 
-def is_taught(encoder: str) -> bool:
-    """Whether an encoder is that of a predictor which learned from candidates, or began with such a one.
+def begun_with(encoder: str) -> BegunWith | None:
+    """The predictor whose encoder a run begins with; None where it begins with a checkpoint.
 
-    Args:
-        encoder: its checkpoint.
+    Of one that lies without its run it is not known whether candidates taught it: it is taken to be so, for a
+    run may not pass for a rival of candidates that it has learned from.
 
     Raises:
         InputError: what ``train`` wrote beside it is damaged.
     """
-    path = Path(encoder).resolve().parent / "run.json"
-    if not is_predictor(encoder) or not path.is_file():
-        return False
-    return System.of(read_json(path, RunCard)).has_candidates
+    if not is_predictor(encoder):
+        return None
+    folder = Path(encoder).resolve().parent
+    if not (folder / "run.json").is_file():
+        return {"system": place_name(folder), "taught": True}
+    first = System.of(read_json(folder / "run.json", RunCard))
+    return {"system": str(first), "taught": first.has_candidates}
 
 
 def _gold_of(settings: TrainSettings, folder: Path, data: TrainData) -> Annotation:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from pipeline.core.cards.runs import ShownAs
+from pipeline.core.names import of_a_draw
 from pipeline.core.runs import NO_AUGMENTATION, System
 from pipeline.core.settings import (
     MOST_PROCESSES,
@@ -259,7 +260,7 @@ class TrainSettings(Settings):
 
     def of_draw(self, name: str) -> str:
         """A name in which ``{seed}`` and ``{labelled}`` stand for the draw's."""
-        return name.replace("{seed}", str(self.seed)).replace("{labelled}", self.labelled)
+        return of_a_draw(name, self.seed, self.labelled)
 
     @property
     def gold_folder(self) -> Path | None:

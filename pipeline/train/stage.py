@@ -38,7 +38,7 @@ from pipeline.tasks.known import TASKS, task_of
 from pipeline.tasks.protocol import Model
 from pipeline.train.acceptance import Acceptance, Everything, rule_of
 from pipeline.train.algorithm1 import Constants, algorithm1
-from pipeline.train.annotated import annotation_of_run, is_taught
+from pipeline.train.annotated import annotation_of_run, begun_with
 from pipeline.train.augmentation.kinds import SETTINGS as AUGMENTATION_SETTINGS
 from pipeline.train.augmentation.kinds import kinds_of
 from pipeline.train.believed import last_accepted
@@ -146,7 +146,7 @@ class _Run:
         self.encoder = encoder_of(settings)
         # Known from here on: the folder may be moved or changed while this runs.
         self.identity = identity(self.encoder)
-        self.taught = is_taught(self.encoder)
+        self.begun_with = begun_with(self.encoder)
         self.task = task_of(settings.corpus)
         self._refuse_others_options()
 
@@ -376,23 +376,29 @@ class _Run:
         self, output: Output, data: TrainData, annotation: list[dict[str, Any]]
     ) -> None:
         """Bring what an earlier version finished up to date; no figure of it changes."""
-        conjuncts = digest_of_conjuncts(data.learned)
-        self._complete_finished(output, data, conjuncts)
+        self._complete_finished(output, data)
         named = {"system": self.system, "shown_as": self.settings.shown_as}
-        taught = {"taught": True} if self.taught else {}
-        update_run(output, {**named, **taught, "annotation": annotation, "conjuncts": conjuncts})
+        update_run(output, {**named, **self._learned_from(data), "annotation": annotation})
         say(f"{self.out}: this very run is finished; --no-resume makes it again")
 
-    def _complete_finished(self, output: Output, data: TrainData, conjuncts: str) -> None:
+    def _complete_finished(self, output: Output, data: TrainData) -> None:
         """Have its predictor learn what it has not yet, or what L says otherwise now."""
         model = self.task.load(self.out / "predictor").to(self.group.device)
-        before = read_json(self.out / "run.json").get("conjuncts", conjuncts)
-        if not model.is_complete or before != conjuncts:
+        before = read_json(self.out / "run.json").get("conjuncts")
+        if not model.is_complete or before != self._learned_from(data).get("conjuncts"):
             schema = scored_schema(self.task.answer_columns)
             log = pa.Table.from_batches(read_batches(self.out / "scored.parquet", schema), schema)
             self._complete(model, data, log)
-            if model.is_complete:
-                replace_predictor(output, model)
+            replace_predictor(output, model)
+
+    def _learned_from(self, data: TrainData) -> dict[str, Any]:
+        """What the card of a run says of it that no setting tells."""
+        found: dict[str, Any] = {}
+        if self.task.name == COORDINATION:  # whose predictors learn where conjuncts end
+            found["conjuncts"] = digest_of_conjuncts(data.learned)
+        if self.begun_with is not None:
+            found["begun_with"] = self.begun_with
+        return found
 
     def _rule(self) -> Acceptance:
         settings = self.settings
@@ -485,14 +491,11 @@ class _Run:
         }
         if self.task.name == COORDINATION:  # whose paper the defaults are of
             card["paper"] = _beside_the_paper(recorded)
-        if self.taught:
-            card["taught"] = True
         if augmentation:
             card["augmentation"] = augmentation.facts
         if data.notes:
             card["notes"] = data.notes
-        card["conjuncts"] = digest_of_conjuncts(data.learned)
-        return card
+        return cast(RunCard, {**card, **self._learned_from(data)})
 
     def _tell(self, learner: Learner, data: TrainData, excluded: Mapping[str, Tally]) -> None:
         refused: Sequence[tuple[str, str, int]] = [

@@ -377,6 +377,9 @@ def test_sizes_are_the_corpus_own(expanded: Any) -> None:
         ("systems: [{t5: 3}]", "must be a name, or a name with its options"),
         ("systems: [{new: {candidates: t5-snc}}]", r"candidates: no 't5-snc' .*did you mean 't5-sync'\?"),
         ("systems: [{new: {candidates: t5-sync, stps: 3}}]", r"train\.stps = 3: no such setting"),
+        ("systems: [{new: {candidates: t5-sync, encoder: runs/t5/250/seed-0/predictor}}]",
+         "systems.new: a cell can wait for candidates or for the run"),
+        ("systems: [{new: {mode: baseline, encoder: runs/t5/250/seed-0}}]", "must be a predictor of"),
         ("candidates: [nowhere]", "candidates: no 'nowhere'"),
         ("selections: {a: {of: b}, b: {of: a}}\ncandidates: [a]", "a needs b needs a: it would wait"),
         ("selections: {a: {}}\ncandidates: [a]", "selections.a.of = None: must name candidates"),
@@ -393,6 +396,17 @@ def test_what_is_no_experiment_is_refused(project: Path, text: str, said: str) -
     with pytest.raises(SettingsError, match=said), files_over(ReproSettings(experiment="x.yaml")):
         pass
     assert CELLS.read_text() == (ROOT / CELLS).read_text()
+
+
+def test_a_run_waits_for_the_one_whose_encoder_it_begins_with(project: Path) -> None:
+    """Of the same draw; it is made, too, where no table names it."""
+    Path("x.yaml").write_text(
+        "corpora: [world]\nlabelled: [100]\nseeds: [2]\nsystems:\n  - after:\n      mode: baseline\n"
+        "      encoder: runs/t5/{labelled}/seed-{seed}/predictor\n"
+    )
+    of = named(members_of("x.yaml"), "train")
+    assert "train@world-t5-100-2" in of["after-100-2"].needs
+    assert "t5-100-2" in of
 
 
 def test_an_unknown_experiment_is_reported(project: Path) -> None:

@@ -40,6 +40,18 @@ def test_links_are_not_followed(kind: bytes, target: str) -> None:
         found(data)
 
 
+def test_holes_are_not_read() -> None:
+    """A few bytes could be any number of them, which no limit on what is unpacked counts."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        member = tarfile.TarInfo("x.xml")
+        member.size = 1
+        member.pax_headers = {"GNU.sparse.size": "30000000", "GNU.sparse.map": "0,1"}
+        archive.addfile(member, io.BytesIO(b"x"))
+    with pytest.raises(InputError, match="a sparse file or no file"):
+        found(packed.getvalue(), largest=10**9)
+
+
 def test_everything_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     """Bytes of a member, bytes in all, and members; each says which."""
     data = tar(*[(f"{n}.xml", b"x" * 900, {}) for n in range(4)])

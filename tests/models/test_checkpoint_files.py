@@ -301,3 +301,12 @@ def test_what_the_hub_cannot_have_is_a_missing_folder(name: str) -> None:
     """A path with a typo is not asked for on the hub."""
     one_line(lambda: locate(name), f"no folder '{name}'")
     one_line(lambda: locate(" ", Path()), "a model without a name")
+
+
+def test_a_seed_has_the_model_of_its_number(tmp_path: Path) -> None:
+    """Where there is one; of others the same one serves every time."""
+    for seed in (1, 2, 10):
+        (tmp_path / f"models/bert/seed-{seed}").mkdir(parents=True)
+        (tmp_path / f"models/bert/seed-{seed}/config.json").write_text("{}")
+    found = {seed: Path(locate("models/bert", tmp_path, seed)).name for seed in (0, 1, 2, 3, 10)}
+    assert found == {0: "seed-1", 1: "seed-1", 2: "seed-2", 3: "seed-1", 10: "seed-10"}

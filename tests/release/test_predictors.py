@@ -116,6 +116,23 @@ def test_another_corpus_whose_sentences_were_learned_from_is_named(corpus: Path)
     assert [each["license"] for each in learned if each["name"] == "other"] == ["unknown"]
 
 
+def test_what_the_first_of_two_runs_learned_from_is_named(corpus: Path) -> None:
+    """Its encoder, its candidates and their licences, and L once."""
+    train(tiny.settings(corpus, system="first", mode="no-filter", steps=2))
+    given = "runs/first/{labelled}/seed-{seed}/predictor"
+    train(tiny.settings(corpus, system="after", mode="baseline", encoder=given, steps=2))
+    first = read_json(release(corpus, "runs/first/40/seed-0") / "manifest.json")
+    out = release(corpus, "runs/after/40/seed-0", out=corpus.parent / "after")
+    assert read_json(out / "manifest.json")["learned_from"] == first["learned_from"]
+    parts = [each["part"] for each in first["learned_from"]]
+    assert parts == ["the encoder", "annotated text", "candidates"]
+    card = (out / "README.md").read_text()
+    assert "began with the encoder of a predictor that did, `first`" in card
+    shutil.rmtree(corpus / "runs/first")
+    lost = read_json(release(corpus, "runs/after/40/seed-0") / "manifest.json")
+    assert lost["learned_from"][0]["license"] == "unknown"
+
+
 def test_a_licence_that_is_not_known_must_be_declared(corpus: Path) -> None:
     """The encoder's, here; and what is declared must permit to hand weights on."""
     assert "name the licence that you may hand weights on" in refused(corpus, license=None)

@@ -211,6 +211,19 @@ def test_steps_follow_from_the_figures(report: Path, tmp_path: Path) -> None:
     assert re.search(r"250 and full \(2,113\).* \+0\.50 points", str(alone))
 
 
+def test_the_next_seed_is_the_first_that_is_not_there(tmp_path: Path) -> None:
+    """However many there are: a run of 1 and 2 is not trained over."""
+    document = metrics_of({"baseline": [0.5, 0.5], "t5": [0.6, 0.6]})
+    for one in document["runs"]:
+        one["seed"] += 1
+    for row in document["summary"]:
+        row["seeds"] = [1, 2]
+    gain = {**gain_of("t5", 0.1, 0.11, seeds=2), "seeds": [1, 2]}
+    metrics = metrics_from(document | {"comparisons": [gain]})
+    first, *_ = next_steps(metrics, verdicts(metrics), [], tmp_path / "tiny")
+    assert first.command.endswith("--labelled 100 --seed 0")
+
+
 def test_more_seeds_are_an_experiment_s_where_there_is_one(tmp_path: Path) -> None:
     """In a project of DVC `repro` makes all cells; which experiment it was is left to be said."""
     (tmp_path / "dvc.yaml").write_text("stages: {}\n")
@@ -227,7 +240,7 @@ def test_more_seeds_are_an_experiment_s_where_there_is_one(tmp_path: Path) -> No
         ({"t5": [0.5]}, [], ["conjoin train data/tiny --mode baseline --labelled 100",
                              "conjoin generate data/tiny --lm bert --fills attested"]),
         ({"baseline": [0.5], "t5": [0.6]}, [gain_of("t5", 0.1, 0.01, seeds=1)],
-         ["conjoin train data/tiny --system t5 --labelled 100 --seed 1",  # the first that is not there
+         ["conjoin train data/tiny --system t5 --labelled 100 --seed 1",
           "conjoin generate data/tiny --lm bert --fills attested"]),
         ({"baseline": [0.5], "t5": [0.6]}, [gain_of("t5", 0.01, 0.05, seeds=20)],
          ["conjoin train data/tiny --mode baseline --labelled 100",

@@ -496,3 +496,23 @@ def test_predict_names_bad_text(runs: Callable[[str], Path], tmp_path: Path) -> 
         predict.run(
             PredictSettings(predictor=runs("baseline") / "predictor", text=tmp_path / "none")
         )
+
+
+def test_candidates_of_the_corpus_are_recorded_as_such_however_they_are_named(
+    tmp_path: Path,
+) -> None:
+    """By a path with steps back: later stages look for them in the corpus."""
+    corpus = build(tmp_path / "tiny")
+    (tmp_path / "x").mkdir()
+    named = tmp_path / "x/../tiny/candidates/t5-sync/seed-0"
+    given = {"mode": "no-filter", "candidates": named, "steps": 1}
+    train.run(settings(corpus, out=tmp_path / "run", **given))
+    recorded = read_json(tmp_path / "run/run.json")["settings"]
+    assert recorded["candidates"] == "candidates/t5-sync/seed-0"
+
+
+def test_what_tables_call_a_run_is_one_line(tmp_path: Path) -> None:
+    """A block of YAML ends in a line break, which is no part of it; one within is refused."""
+    assert settings(tmp_path, caption="copied once\n").caption == "copied once"
+    with pytest.raises(ValueError, match="must be one line of text"):
+        settings(tmp_path, caption="copied\nonce")

@@ -27,6 +27,7 @@ class SystemRow(TypedDict):
     taught: NotRequired[bool]
     brackets: NotRequired[Number | None]
     gold_of: NotRequired[PlaceName | None]
+    begun_with: NotRequired[PlaceName | None]
 
 
 def _with_overall(value: dict[str, Any]) -> dict[str, Any]:

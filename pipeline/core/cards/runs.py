@@ -47,13 +47,19 @@ class RunPaper(TypedDict, total=False):
     unlike: list[Annotated[list[Any], AfterValidator(_named)]]
 
 
+class BegunWith(TypedDict):
+    """The predictor whose encoder a run began with: its system, and whether candidates had taught it."""
+
+    system: PlaceName
+    taught: bool
+
+
 class RunCard(TypedDict):
     """``run.json``, which ``train`` writes when a run has finished.
 
     Earlier versions did not write ``draw``, ``shown_as``, ``paper``, ``distinct``, ``annotation``;
     ``augmentation`` is of a run that learned from variants of L; ``notes`` counts what else is to be known
-    of it; ``conjuncts`` is a digest of those of L, from which the scorer of ends has learned; ``taught`` says
-    that it began with the encoder of a predictor which candidates had taught.
+    of it; ``conjuncts`` is a digest of L's conjuncts, from which the scorer of ends has learned.
     """
 
     system: Annotated[str, AfterValidator(_system)]
@@ -72,7 +78,7 @@ class RunCard(TypedDict):
     excluded: NotRequired[dict[str, TallyForm]]
     notes: NotRequired[dict[str, Count]]
     conjuncts: NotRequired[str]
-    taught: NotRequired[bool]
+    begun_with: NotRequired[BegunWith]
     steps: NotRequired[Count | None]
     best_step: NotRequired[Count | None]
     best_validation_accuracy: NotRequired[Number | None]

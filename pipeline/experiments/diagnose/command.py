@@ -109,6 +109,11 @@ def run(settings: DiagnoseSettings) -> None:
         raise InputError(
             "L has no coordination", path=settings.run, remedy="name a run of another draw"
         )
+    if "begun_with" in card:  # whose encoder has learned from every fold
+        raise InputError(
+            "its encoder is that of another predictor of L, which has seen every fold",
+            path=settings.run, remedy="name the run whose predictor it began with",
+        )  # fmt: skip
     if len(labelled) < settings.folds:
         raise InputError(
             f"L has {len(labelled)} sentences for {settings.folds} folds",

@@ -109,7 +109,13 @@ def _learned(run: FinishedRun) -> str:
     """A sentence on the candidates that it learned from."""
     card, named = run.card, _candidates_of(run)
     if named is None:
-        return "It learned from no candidates."
+        begun = card.get("begun_with")
+        other = (
+            f", but began with the encoder of a predictor that did, {code(begun['system'])}"
+            if begun and begun["taught"]
+            else ""
+        )
+        return f"It learned from no candidates{other}."
     models: list[str] = []
     folder = None if run.corpus is None else run.corpus / named
     if folder is not None and has_candidates(folder):

@@ -17,6 +17,7 @@ from pipeline.core.cards.predictors import LearnedFrom
 from pipeline.core.corpus_folder import SENTENCES_FILE, corpus_name
 from pipeline.core.documents import read_json
 from pipeline.core.errors import ConjoinError, InputError
+from pipeline.core.names import of_a_draw
 from pipeline.core.schema import read_sentences
 from pipeline.core.settings import shown_place
 from pipeline.corpus.handing_on import licences_of
@@ -26,8 +27,8 @@ from pipeline.models.annotated import CARD as PRETRAINED
 from pipeline.models.checkpoint_files import CHECKPOINT_RECORD
 from pipeline.models.fetching import CheckpointRecord
 from pipeline.models.known import checkpoints
-from pipeline.models.loading import identity, locate
-from pipeline.release.predictors.finished import FinishedRun
+from pipeline.models.loading import identity, is_predictor, locate
+from pipeline.release.predictors.finished import FinishedRun, read_run
 
 ENCODER, TEXTS = "the encoder", "texts that the encoder was pretrained on"
 ANNOTATED, CANDIDATES = "annotated text", "candidates"
@@ -42,13 +43,17 @@ def learned_from(run: FinishedRun) -> tuple[list[LearnedFrom], str | None]:
         InputError: the corpus, or candidates in it, are damaged.
     """
     found, base = _encoder(run)
-    return [*found, *_annotated(run), *_candidates(run)], base
+    for each in (*_annotated(run), *_candidates(run)):
+        if each not in found:  # as L is that of the run with whose encoder this one began
+            found.append(each)
+    return found, base
 
 
 def _encoder(run: FinishedRun) -> tuple[list[LearnedFrom], str | None]:
-    name = str(run.settings.get("encoder") or "an encoder of an earlier version")
-    shown = shown_place(Path(name))
     seed = int(run.card["seed"])
+    name = str(run.settings.get("encoder") or "an encoder of an earlier version")
+    name = of_a_draw(name, seed, run.draw)
+    shown = shown_place(Path(name))
     nothing: LearnedFrom = {"part": ENCODER, "name": shown, "license": UNKNOWN}
     try:
         where = locate(name, run.corpus, seed)
@@ -56,6 +61,25 @@ def _encoder(run: FinishedRun) -> tuple[list[LearnedFrom], str | None]:
         return [nothing], None
     if Path(where).is_dir() and identity(where) != run.card.get("model"):
         return [{**nothing, "name": f"{shown} (another model is there now)"}], None
+    if is_predictor(where):
+        try:
+            return learned_from(read_run(Path(where).parent, None))
+        except ConjoinError:  # it lies without its run, or that is damaged
+            return [nothing], None
+    return _checkpoint(where, run, nothing)
+
+
+def _checkpoint(
+    where: str, run: FinishedRun, nothing: LearnedFrom
+) -> tuple[list[LearnedFrom], str | None]:
+    """The same of one that is no predictor's, back to what others pretrained.
+
+    Args:
+        where: it is.
+        run: that began with it.
+        nothing: what is said of one that nothing is known of.
+    """
+    shown, seed = nothing["name"], int(run.card["seed"])
     found: list[LearnedFrom] = []
     for _ in range(_DEEPEST):
         folder = Path(where)
