@@ -419,8 +419,10 @@ def test_smaller_draws_are_parts_of_larger_ones() -> None:
 def test_draw_refuses_what_it_cannot_do() -> None:
     """Too few sentences, or a size without validation sentences."""
     assert len(draw(IDS[:60], 50, 0).validation) == 10
-    with pytest.raises(InputError, match=r"needs 60 training sentences .* the corpus has 59"):
+    with pytest.raises(InputError, match=r"needs 60 .* the corpus has 59; .* --labelled full"):
         draw(IDS[:59], 50, 0)
+    with pytest.raises(InputError, match=r"a draw of full needs 6 .* has 5; ingest more of it"):
+        draw(IDS[:5], "full", 0)
     with pytest.raises(SettingsError, match="at least 5, was 4"):
         draw(IDS, 4, 0)
 

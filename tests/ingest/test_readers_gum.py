@@ -11,6 +11,8 @@ from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError, SettingsError
 from pipeline.core.schema import read_sentences
 from pipeline.core.types import Sentence
+from pipeline.ingest.documents import Document
+from pipeline.ingest.readers.gum import gum_licences
 from pipeline.ingest.settings import IngestSettings
 from pipeline.ingest.stage import run
 from pipeline.text.coordinations import WITHHELD
@@ -92,6 +94,14 @@ def test_no_file_gives_leave_that_gum_does_not(tmp_path: Path, licence: str) -> 
     assert {s.doc_id: s.license for s in found} == {
         "GUM_speech_data": "CC-BY-4.0", "GUM_news_clock": "CC-BY-2.5",
         "GUM_whow_basil": "LDC-User-Agreement",
+    }  # fmt: skip
+
+
+def test_the_licence_of_other_genres_may_be_named() -> None:
+    """Of those that are known it changes nothing."""
+    documents = [Document(name, name, 1) for name in ("GUM_news_clock", "GUM_speech_data")]
+    assert gum_licences(documents, "CC-BY-SA-4.0") == {
+        "GUM_news_clock": "CC-BY-2.5", "GUM_speech_data": "CC-BY-SA-4.0",
     }  # fmt: skip
 
 

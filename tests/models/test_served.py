@@ -12,7 +12,7 @@ from served_stub import Body, Reply, chat, completion, is_trial, refusal, reply,
 from transformers import PreTrainedTokenizerFast
 
 from pipeline.core.errors import ConjoinError, ModelError, SettingsError
-from pipeline.models.writers.address import base_address, require_near
+from pipeline.models.writers.address import base_address, require_near, served_identity
 from pipeline.models.writers.protocol import Prompt, Sampling, TextScore, WrittenAnswer
 from pipeline.models.writers.served import ServedWriter
 
@@ -533,3 +533,12 @@ def test_a_key_that_is_none(value: str | None, monkeypatch: pytest.MonkeyPatch) 
     with pytest.raises(ConjoinError, match="--key-env") as raised:
         writer("http://127.0.0.1:9", key_env="THE_KEY")
     assert not value or value not in str(raised.value)
+
+
+def test_folders_that_end_alike_are_different_models() -> None:
+    """Of a folder no more is recorded than may be shown, and what tells it from others."""
+    one, other = (served_identity(f"/ckpt/{run}/hf/model") for run in ("run1", "run2"))
+    assert one != other
+    assert one.startswith("served:hf/model-")
+    assert "ckpt" not in one + other
+    assert served_identity("owner/model") == "served:owner/model"
