@@ -41,10 +41,14 @@ def take_over(folder: UnitFolder) -> str | None:
             _write_again(folder, index, record)
             taken += 1
             continue
-        for path, record in _records(folder, index):
-            # Of its own name, its state says why it is stale.
-            if not why and path != folder.record(index) and _is_whole(folder, record):
-                why = _why(folder, record)
+        if not why:  # one reason is said
+            others = (
+                record
+                for path, record in _records(folder, index)
+                # Of its own name, its state says why it is stale.
+                if path != folder.record(index) and _is_whole(folder, record)
+            )
+            why = next((_why(folder, record) for record in others), "")
     if taken:
         return f"{taken} of {folder.count} shards are an earlier run's, and are not made again"
     return f"no shard of the earlier run stays: {why}" if why else None

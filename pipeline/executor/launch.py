@@ -36,8 +36,8 @@ from pipeline.core.process import end_with_parent
 _LAUNCHER = "CONJOIN_LAUNCHER"
 _COURTESY = 3.0  # seconds
 _PATIENCE = 5.0  # seconds for workers of a killed run to be gone
-_PATIENT = timedelta(hours=12)
-"""For processes that wait for the first; half an hour, as usual, is too short to read a large text in."""
+_FIRST_READS = timedelta(hours=12)
+"""How long others wait for the first process; half an hour, as usual, is too short for a large text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +192,7 @@ def _join() -> PartialState:
     """Join the other workers; a fault common to all is reported by the first only."""
     world, what = int(os.environ["WORLD_SIZE"]), ""
     try:
-        state = PartialState(cpu=not torch.cuda.is_available(), timeout=_PATIENT)
+        state = PartialState(cpu=not torch.cuda.is_available(), timeout=_FIRST_READS)
         if state.num_processes == world:
             return state
         what = f"accelerate sees {state.num_processes} processes where {world} were launched"

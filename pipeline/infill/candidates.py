@@ -172,9 +172,9 @@ def make_candidate(
     words, span, placed = reference.words, reference.span, reference.placed
     own = words[span.start : span.end]
     attested = fill.attested
-    if attested is None and not _is_text(fill):
-        fill = replace(fill, text="", reason=fill.reason or NO_TEXT)
     fill_words = tuple(split_words(fill.text)) if attested is None else attested.words
+    if attested is None and not _is_text(fill, fill_words):
+        fill, fill_words = replace(fill, text="", reason=fill.reason or NO_TEXT), ()
     reason = fill.reason or _fault(own, fill_words, banned)
     if reason is None and any(_same(fill_words, each.words) for each in placed):
         reason = TWIN
@@ -212,11 +212,10 @@ def make_candidate(
     return candidate if reason is None else Reject(candidate, reason)
 
 
-def _is_text(fill: Fill) -> bool:
+def _is_text(fill: Fill, words: Sequence[str]) -> bool:
     """Whether a row may hold what a model wrote; a special token may stand where it is the reason."""
     own = fill.reason == SPECIAL_IN_FILL
-    words = [] if own else [*fill.text.split(), *split_words(fill.text)]
-    return is_text(fill.text) and not any(map(fault_of_word, words))
+    return is_text(fill.text) and (own or not any(map(fault_of_word, (*fill.text.split(), *words))))
 
 
 def _fault(reference: Sequence[str], fill: Sequence[str], banned: AbstractSet[str]) -> str | None:

@@ -78,7 +78,7 @@ def digest_of_examples(examples: Sequence[Any]) -> str:
 
 def digest_of_conjuncts(examples: Sequence[Any]) -> str:
     """What is learned of examples when the weights have been chosen (``Model.complete``)."""
-    return digest_of([asdict(each).get("conjuncts") for each in examples])
+    return digest_of([asdict(each)["conjuncts"] for each in examples])
 
 
 def encoder_of(settings: TrainSettings) -> str:

@@ -376,20 +376,22 @@ class _Run:
         self, output: Output, data: TrainData, annotation: list[dict[str, Any]]
     ) -> None:
         """Bring what an earlier version finished up to date; no figure of it changes."""
-        self._complete_finished(output, data)
+        learned = self._learned_from(data)
+        self._complete_finished(output, data, learned.get("conjuncts"))
         named = {"system": self.system, "shown_as": self.settings.shown_as}
-        update_run(output, {**named, **self._learned_from(data), "annotation": annotation})
+        update_run(output, {**named, **learned, "annotation": annotation})
         say(f"{self.out}: this very run is finished; --no-resume makes it again")
 
-    def _complete_finished(self, output: Output, data: TrainData) -> None:
+    def _complete_finished(self, output: Output, data: TrainData, conjuncts: str | None) -> None:
         """Have its predictor learn what it has not yet, or what L says otherwise now."""
         model = self.task.load(self.out / "predictor").to(self.group.device)
-        before = read_json(self.out / "run.json").get("conjuncts")
-        if not model.is_complete or before != self._learned_from(data).get("conjuncts"):
+        changed = read_json(self.out / "run.json").get("conjuncts") != conjuncts
+        if changed or not model.is_complete:
             schema = scored_schema(self.task.answer_columns)
             log = pa.Table.from_batches(read_batches(self.out / "scored.parquet", schema), schema)
             self._complete(model, data, log)
-            replace_predictor(output, model)
+            if changed or model.is_complete:
+                replace_predictor(output, model)
 
     def _learned_from(self, data: TrainData) -> dict[str, Any]:
         """What the card of a run says of it that no setting tells."""
@@ -431,9 +433,8 @@ class _Run:
             kept.pop("weigh")
         if settings.candidates is not None and settings.mode != "baseline":
             folder, corpus = Path(settings.candidates), settings.corpus
-            if not folder.is_relative_to(
-                corpus
-            ):  # as it is written, which a link may lead elsewhere
+            # As it is written, if that says so, for a link may lead elsewhere.
+            if not folder.is_relative_to(corpus):
                 folder, corpus = folder.resolve(), corpus.resolve()
             if folder.is_relative_to(corpus):
                 kept["candidates"] = str(folder.relative_to(corpus))

@@ -108,18 +108,28 @@ def test_judgements_are_shown_and_counted_with_an_interval(corpus: Path) -> None
     }
 
 
-def test_a_filled_sheet_is_read_as_it_is_and_never_lost(corpus: Path) -> None:
-    """A sheet with verdicts that no file has is left alone; given, it is counted and kept."""
+def keep_filled(corpus: Path, cells: str) -> tuple[Path, str]:
+    """Fill the first row in, and check that the sheet is left alone, and kept where it is given.
+
+    Returns:
+        The sheet, and the id of its first candidate.
+    """
     run(ReportSettings(corpus=corpus, examples=4))
     sheet = corpus / "report/judgements.csv"
     first = sheet_of(corpus)[0]["candidate_id"]
-    filled = sheet.read_text().replace(f"{first},,", f"{first},yes,fine <b>")
+    filled = sheet.read_text().replace(f"{first},,", f"{first},{cells}")
     sheet.write_text(filled)
     run(ReportSettings(corpus=corpus, examples=5))
     assert sheet.read_text() == filled
     assert "is left as it is" in (corpus / "report/report.md").read_text()
     run(ReportSettings(corpus=corpus, examples=4, judgements=sheet))
     assert sheet.read_text() == filled
+    return sheet, first
+
+
+def test_a_filled_sheet_is_read_as_it_is_and_never_lost(corpus: Path) -> None:
+    """A sheet with verdicts that no file has is left alone; given, it is counted and kept."""
+    sheet, first = keep_filled(corpus, "yes,fine <b>")
     page = (corpus / "report/report.html").read_text()
     assert "fine &lt;b&gt;" in page
     assert NASTY not in page
@@ -129,15 +139,7 @@ def test_a_filled_sheet_is_read_as_it_is_and_never_lost(corpus: Path) -> None:
 
 def test_a_note_without_a_verdict_stays(corpus: Path) -> None:
     """Whoever cannot decide writes why; it is no judgement, and nothing writes over it."""
-    run(ReportSettings(corpus=corpus, examples=4))
-    sheet = corpus / "report/judgements.csv"
-    first = sheet_of(corpus)[0]["candidate_id"]
-    filled = sheet.read_text().replace(f"{first},,", f"{first},,ask Anna")
-    sheet.write_text(filled)
-    run(ReportSettings(corpus=corpus, examples=5))
-    assert sheet.read_text() == filled
-    run(ReportSettings(corpus=corpus, examples=4, judgements=sheet))
-    assert sheet.read_text() == filled
+    keep_filled(corpus, ",ask Anna")
     text = (corpus / "report/report.md").read_text()
     assert "0 of 1" not in text
     assert "sensible**" not in text
