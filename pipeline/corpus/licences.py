@@ -197,7 +197,7 @@ def combined(expressions: Iterable[str]) -> str:
     parts: set[str] = set()
     for expression in map(canonical, expressions):
         # What AND joins at the top is taken apart, so that no licence is named twice.
-        plain = not {"OR", "(", ")"} & set(_TOKEN.findall(expression)) and terms(expression).known
+        plain = not {"OR", "(", ")"} & set(_TOKEN.findall(expression)) and is_expression(expression)
         parts |= set(expression.split(" AND ")) if plain else {expression}
     alone = len(parts) == 1
     return " AND ".join(

@@ -14,7 +14,7 @@ from pipeline.core.errors import InputError
 from pipeline.core.files import files_within, require_regular, utf8_name
 from pipeline.core.tally import Tally
 from pipeline.ingest.archives import ARCHIVE, files_in_archive, is_archive
-from pipeline.text.unpacking import UnpackingAllowance, decoded, read_at_most, read_whole
+from pipeline.text.unpacking import UnpackingAllowance, decoded, read_at_most, read_unpacked
 
 LARGEST = 256 * 2**20
 """Bytes of a file of trees; all of the Penn Treebank in one has 60 MiB."""
@@ -135,7 +135,7 @@ def _why_not(name: str) -> str:
 
 def _content(path: Path, allowance: UnpackingAllowance) -> bytes:
     if _PACKED.search(path.name):
-        return read_whole(path, allowance).encode()
+        return read_unpacked(path, allowance)
     return read_at_most(path, LARGEST, kind="file of trees", remedy="is it a treebank in brackets?")
 
 

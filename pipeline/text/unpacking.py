@@ -157,17 +157,24 @@ def read_whole(path: Path, allowance: UnpackingAllowance | None = None) -> str:
     """The text of a file; a packed one is unpacked only where an allowance is given.
 
     Raises:
-        InputError: it cannot be opened or is damaged, unpacks to more than is allowed, or is no text in
-            UTF-8; the line is named.
+        InputError: as ``read_unpacked``, or it is no text in UTF-8; the line is named.
+    """
+    return decoded(read_unpacked(path, allowance), path)
+
+
+def read_unpacked(path: Path, allowance: UnpackingAllowance | None) -> bytes:
+    """The bytes of a file; a packed one is unpacked only where an allowance is given.
+
+    Raises:
+        InputError: it cannot be opened or is damaged, or unpacks to more than is allowed.
     """
     with opened(path) as raw:
         try:
-            data = (unpacked(raw, path, allowance) if allowance else raw).read()
+            return (unpacked(raw, path, allowance) if allowance else raw).read()
         except DAMAGED as error:
             raise InputError(
                 f"cannot be read: {error}", path=path, remedy="check the file"
             ) from error
-    return decoded(data, path)
 
 
 def decoded(data: bytes, path: Path | str, line: int = 1) -> str:

@@ -1,5 +1,6 @@
 """Any treebank in brackets: every way of splitting, licences by document, what is malformed, names."""
 
+import gzip
 import io
 import re
 import tarfile
@@ -162,14 +163,17 @@ def test_a_malformed_tree_costs_one_tree(
         (b"hello\n", "file without a tree in brackets"),
     ],
 )
-def test_a_file_that_cannot_be_read_is_counted(tmp_path: Path, content: bytes, reason: str) -> None:
-    """The others are read; alone it leaves nothing, and the message says why."""
+@pytest.mark.parametrize("name", ["bad.mrg", "bad.mrg.gz"])
+def test_a_file_that_cannot_be_read_is_counted(
+    tmp_path: Path, content: bytes, reason: str, name: str
+) -> None:
+    """The others are read; alone it leaves nothing, and the message says why; packed or not."""
     source = docs(tmp_path / "trees", 3)
-    (source / "bad.mrg").write_bytes(content)
+    (source / name).write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
     assert len(ingested(source, tmp_path / "own")) == 6
     assert refused(tmp_path / "own") == {reason: 1}
     with pytest.raises(InputError, match=f"no sentence to keep; refused: 1 × {reason} .*bad.mrg"):
-        ingested(source / "bad.mrg", tmp_path / "own")
+        ingested(source / name, tmp_path / "own")
     if reason != "file without a tree in brackets":
         with pytest.raises(InputError, match=r"bad\.mrg"):
             ingested(source, tmp_path / "own", strict=True)

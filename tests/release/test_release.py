@@ -277,6 +277,8 @@ def test_a_licence_of_the_whole_names_each_once() -> None:
     assert combined(["MIT", "MIT AND CC0-1.0"]) == "CC0-1.0 AND MIT"
     assert combined(["MIT OR CC0-1.0", "ISC"]) == "ISC AND (MIT OR CC0-1.0)"
     assert combined(["MIT OR CC0-1.0"]) == "MIT OR CC0-1.0"
+    assert combined(["MIT AND unknown", "MIT"]) == "MIT AND unknown"
+    assert combined(["Jones AND Co of York", "MIT"]) == "Jones AND Co of York AND MIT"
     assert licence_ids("(MIT OR CC0-1.0) AND MIT") == ["MIT", "CC0-1.0"]
 
 
