@@ -226,6 +226,9 @@ class Chain:
             yield self.learn("believed-gold", "believed", "select believed", *of_other)
             for first in ("believed", "gold"):  # the second makes as many updates, and is a control
                 yield self.train(f"gold-after-{first}", "baseline", *of_other, first=first)
+        if self.level == 3:
+            for first in ("believed", "predictor"):
+                yield self.train(f"predictor-after-{first}", "baseline", first=first)
         if self.level == 2:
             yield from self.parsers_again()
             yield self.train("brackets", "baseline", *BRACKETS)
