@@ -1,7 +1,7 @@
 """Is it the filter that helps, or are fewer rows enough? Controls of the believed harvest.
 
 For draws whose believed harvest pretrained_study.py has made, two more folders of candidates, and a predictor
-of each, as long as all others:
+of each, as long as all others and at level 2 with L's brackets, as the rows it stands beside:
 
 - ``random``: as many rows of the harvest, of sentences drawn whole;
 - ``gold``: the rows that were believed, with the boundaries that the treebank has at their coordinators. What
@@ -20,7 +20,7 @@ from dataclasses import replace
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-from benchmarks.pretrained_encoder.pretrained_study import COSTS, PARSERS, Chain
+from benchmarks.pretrained_encoder.pretrained_study import BRACKETS, COSTS, PARSERS, Chain
 from benchmarks.units import Unit, run
 from pipeline.core.candidates import candidate_shards
 from pipeline.core.parquet import write_rows
@@ -80,15 +80,26 @@ def make(chain: Chain) -> None:
 
 def trainings(chain: Chain) -> list[Unit]:
     """The predictors of both folders."""
-    return [chain.learn(name, name, name)._replace(needs=()) for name in ("random", "gold")]
+    brackets, suffix = (BRACKETS, "-brackets") if chain.level == 2 else ((), "")
+    return [
+        chain.learn(f"{name}{suffix}", name, name, *brackets)._replace(needs=())
+        for name in ("random", "gold")
+    ]
 
 
 def main(given: argparse.Namespace) -> None:
     """Make the folders of every draw, and train."""
     units = []
     for seed in given.seeds:
-        size, updates = given.labelled, given.updates
-        chain = Chain(given.corpus, size, seed, given.encoder, updates, level=given.level)
+        chain = Chain(
+            given.corpus,
+            given.labelled,
+            seed,
+            given.encoder,
+            given.updates,
+            level=given.level,
+            precision=given.mixed_precision,
+        )
         make(chain)
         units += trainings(chain)
     run(units, given.corpus, COSTS, given.jobs, 1000.0)
@@ -102,6 +113,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--labelled", default="250")
     parser.add_argument("--seeds", type=int, nargs="+", required=True)
     parser.add_argument("--updates", type=int, default=1200)
+    parser.add_argument("--mixed-precision", choices=("no", "bf16"), default="no")
     parser.add_argument("--jobs", type=int, default=2)
     return parser.parse_args()
 

@@ -15,7 +15,8 @@ import torch
 from torch import Tensor
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from pipeline.core.types import Reference
+from pipeline.core.errors import ModelError
+from pipeline.core.types import UNLABELLED, Reference, Span
 from pipeline.infill.base import TOO_LONG, InfillRequest
 from pipeline.infill.decoder import Lockstep, RowLockstep, last_alone
 from pipeline.infill.decoding import Limits, key_of
@@ -28,6 +29,7 @@ from pipeline.models.causal import (
     middle_tokens,
     positions_of,
 )
+from pipeline.models.loading import text_config
 from pipeline.models.tokenizers import token_batch
 from pipeline.models.writers.rendering import chats, rendered
 
@@ -50,20 +52,48 @@ class CausalInfiller(LockstepInfiller[PromptedTwins]):
     def __init__(
         self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, request: InfillRequest
     ) -> None:
+        """Read what is asked of a checkpoint.
+
+        Raises:
+            ModelError: its prompts hold tokens that it has no embedding for, or no text can begin.
+        """
         super().__init__(model, tokenizer, request)
         head = model.get_output_embeddings()  # type: ignore[no-untyped-call]
         self.vocabulary = len(head.weight)
         # Of what a sliding window has left behind the twins have nothing in common that is read once.
         for name in ("sliding_window", "window_size", "attention_chunk_size"):
-            if isinstance(window := getattr(model.config, name, None), int):
+            if isinstance(window := getattr(text_config(model.config), name, None), int):
                 self.limit = min(self.limit, window)
         # Beyond it, where ``CausalLockstep`` has the end.
         self.stops = (self.vocabulary,)
         self.endings = ending_tokens(model, tokenizer)
         self._lead = leading_tokens(tokenizer)
         starts = tokenizer.bos_token_id, tokenizer.eos_token_id, *self.endings
-        self._start = next(each for each in starts if each is not None)
+        start = next((each for each in starts if each is not None), None)
+        if start is None:
+            raise ModelError(
+                "its tokenizer has no token that a text could begin with",
+                path=model.name_or_path, remedy="name a causal LM with a token of beginning or end",
+            )  # fmt: skip
+        self._start = start
         self._form = request.prompt or ("chat" if chats(tokenizer) else "plain")
+        self._require_embedded()
+
+    def _require_embedded(self) -> None:
+        """Refuse prompts that hold a special token which the model has no embedding for.
+
+        Raises:
+            ModelError: so it is.
+        """
+        prompts = self._prompts(Reference("", ("a", "b"), Span(0, 1), UNLABELLED, ""))
+        highest = max(self._start, *self._lead, *(token for each in prompts for token in each))
+        if highest >= self.vocabulary:
+            name = self.tokenizer.convert_ids_to_tokens(highest)
+            raise ModelError(
+                f"its prompts hold the token {name!r}, number {highest:,}, and it has "
+                f"{self.vocabulary:,} embeddings",
+                path=self.model.name_or_path, remedy="choose another --prompt",
+            )  # fmt: skip
 
     def _encode_all(
         self, references: Sequence[Reference], counts: Sequence[int]

@@ -88,6 +88,8 @@ def ending_tokens(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) ->
     for name, token in tokenizer.get_vocab().items():
         # ``Ċ`` is how byte-level BPE writes the end of a line, be it one of a full stop and more (Llama 3's).
         line = "Ċ" in name or "\n" in name or name == "<0x0A>"
+        if token >= vocabulary:  # a special token that the model never learned
+            continue
         if name in _ENDS or (line and "\n" in str(tokenizer.decode([token]))):
             found.add(token)
     return tuple(sorted(found - {None}))

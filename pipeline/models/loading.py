@@ -98,7 +98,8 @@ def locate(
     folder = inside if inside is not None and inside.is_dir() else Path(name)
     if not folder.is_dir():
         if folder.is_file():
-            raise ModelError("a file, where a model is a folder", path=folder, remedy=CHECKPOINT)
+            remedy = f"name its folder, {folder.parent}" if folder.suffix == ".gguf" else CHECKPOINT
+            raise ModelError("a file, where a model is a folder", path=folder, remedy=remedy)
         if folder.parts[-3:-1] == ("data", "models") and folder.name in checkpoints():
             raise ModelError(
                 "no such model folder",
@@ -476,8 +477,15 @@ def new_encoder(config: PretrainedConfig) -> PreTrainedModel:
     return made
 
 
+def text_config(config: PretrainedConfig) -> PretrainedConfig:
+    """The part of a configuration that is about text; all of it, where it is about nothing else."""
+    found = getattr(config, "text_config", None)
+    return found if isinstance(found, PretrainedConfig) else config
+
+
 def length_limit(config: PretrainedConfig, tokenizer: PreTrainedTokenizerBase) -> int:
     """Most tokens the model takes: the tighter of tokenizer and position embeddings."""
+    config = text_config(config)
     positions = getattr(config, "max_position_embeddings", None) or getattr(
         config, "n_positions", None
     )

@@ -15,7 +15,7 @@ from pipeline.core.annotation import (
     shared_level,
     unknown,
 )
-from pipeline.core.candidates import HARVESTED
+from pipeline.core.candidates import HARVESTED, SERVED
 from pipeline.core.cards.candidates import CandidatesManifest
 from pipeline.core.cards.models import PretrainCard
 from pipeline.core.comparison import Comparison
@@ -232,7 +232,10 @@ def read_generation(corpus: Path, folder: str) -> Generation:
         rest += ["conjuncts like L"] if settings.get("arity", "two") != "two" else []
         rest += ["by errors"] if about.get("inputs", {}).get("targets") else []
         apart = not settings.get("sync")
-        named, group = [generator_name(model), "not synchronized" if apart else "synchronized"], 0
+        way = "not synchronized" if apart else "synchronized"
+        if str(about.get("model")).startswith(SERVED):  # in one context each, and ranked in both
+            way = "proposed"
+        named, group = [generator_name(model), way], 0
         if (fills := settings.get("fills", "free")) != "free":
             matched = {"head": ["same head"], "features": ["same head and features"]}
             rest += matched.get(settings.get("match", "label"), [])

@@ -170,6 +170,20 @@ def test_a_runs_time_is_made_of_its_parts() -> None:
     assert speed.seconds(quantile, 20) == pytest.approx(40 + 60 * (1 + 0.2) + 2)
 
 
+def test_no_plan_asks_a_server(corpus: Path) -> None:
+    """Sentences would leave, and be paid for."""
+    settings = GenerateSettings(
+        corpus=corpus,
+        lm="causal",
+        served="http://127.0.0.1:9/v1",
+        model="gpt",
+        decoding="sample",
+        n=2,
+    )
+    with pytest.raises(InputError, match="gpt is behind an address, which no plan asks"):
+        probe_generation(settings)
+
+
 def test_probes_run_the_real_thing(
     corpus: Path, tiny_causal: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

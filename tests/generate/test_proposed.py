@@ -311,7 +311,12 @@ def test_settings_that_do_not_go_together(
 
 
 @pytest.mark.parametrize(
-    "given", [{"served": "http://me:secret@127.0.0.1"}, {"key_env": "sk-secret"}]
+    "given",
+    [
+        {"served": "http://me:secret@127.0.0.1"},
+        {"key_env": "sk-secret"},
+        {"key_env": "hf_secretABCDEFGHIJKLMNOPQ12"},
+    ],
 )
 def test_secrets_in_the_settings_are_refused_and_not_shown(
     given: dict[str, str], corpus: Path

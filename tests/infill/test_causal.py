@@ -382,9 +382,37 @@ def test_a_full_stop_with_the_end_of_a_line_ends_an_answer(tiny_causal: Path) ->
     model, tokenizer = loaded(tiny_causal)
     before = ending_tokens(model, tokenizer)
     tokenizer.add_tokens([".\n"])
+    model.resize_token_embeddings(len(tokenizer) + 1)
     assert ending_tokens(model, tokenizer) == (*before, tokenizer.convert_tokens_to_ids(".\n"))
     tokenizer.add_tokens(["\u010a"])
     assert tokenizer.convert_tokens_to_ids("\u010a") not in ending_tokens(model, tokenizer)[-1:]
+
+
+def test_special_tokens_without_an_embedding(tiny_causal: Path, tmp_path: Path) -> None:
+    """Such as end an answer never do; prompts that would hold one are refused in one line."""
+    model, tokenizer = loaded(tiny_causal)
+    before = ending_tokens(model, tokenizer)
+    tokenizer.add_special_tokens({"additional_special_tokens": ["<|im_end|>", *MIDDLE]})
+    assert ending_tokens(model, tokenizer) == before
+    model.save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    infiller(tmp_path, InfillRequest(prompt="plain"))
+    with pytest.raises(
+        ModelError, match=r"hold the token '<.*embeddings.*another --prompt"
+    ) as raised:
+        infiller(tmp_path, InfillRequest(prompt="fim"))
+    assert "\n" not in str(raised.value)
+
+
+def test_a_text_that_nothing_can_begin(tiny_causal: Path) -> None:
+    """Without a token of a beginning, of an end or of a line."""
+    model, tokenizer = loaded(tiny_causal)
+    tokenizer.bos_token = tokenizer.eos_token = None
+    model.generation_config.eos_token_id = None
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pipeline.infill.causal.ending_tokens", lambda *_: ())
+        with pytest.raises(ModelError, match="no token that a text could begin with"):
+            CausalInfiller(model, tokenizer, InfillRequest())
 
 
 def test_a_model_that_counts_places_instead_of_positions_is_refused(

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,6 +21,7 @@ from transformers import (
     DebertaV2Tokenizer,
     DistilBertConfig,
     ElectraConfig,
+    Gemma3Config,
     ModernBertConfig,
     MPNetConfig,
     MPNetTokenizer,
@@ -190,6 +192,13 @@ def test_masked_lm_equals_a_plain_forward_pass(masked_lm: Path) -> None:
     assert [each.text for each in found] == [text for text, _ in expected]
     assert len({each.text for each in found}) > 1
     assert all(each.score is not None and each.score < 0 for each in found)
+
+
+def test_length_limit_of_a_model_of_text_and_pictures() -> None:
+    """What it says of text stands in a part of its configuration."""
+    config = Gemma3Config(text_config={"max_position_embeddings": 77})
+    tokenizer = SimpleNamespace(model_max_length=10**30)
+    assert length_limit(config, tokenizer) == 77  # type: ignore[arg-type]
 
 
 def test_length_limit_is_what_the_positions_allow(masked_lm: Path) -> None:

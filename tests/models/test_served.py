@@ -401,6 +401,18 @@ def test_no_server_is_said_in_one_line() -> None:
         said(writer(stub.address), [Prompt("q")])
 
 
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_server_without_time_is_not_asked_otherwise(status: int) -> None:
+    """That it has none now says nothing of how it takes prompts, or of what it tells of them."""
+    with serving(lambda *_: refusal(status)) as stub:
+        for ask in (lambda each: each.begun, lambda each: each.require_logprobs()):
+            asked = writer(stub.address)
+            before = len(stub.requests)
+            with pytest.raises(ModelError, match=f"does not answer now: status {status}.*wait"):
+                ask(asked)
+            assert len(stub.requests) == before + 4
+
+
 def test_html_is_no_server_of_models() -> None:
     """A page for people with status 200: one request, one line."""
     page = 200, {"Content-Type": "text/html"}, b"<!doctype html><html>"
@@ -522,6 +534,9 @@ def test_sentences_stay_here_unless_asked() -> None:
     require_near("http://192.0.2.1/v1", remote=True)
     with pytest.raises(SettingsError, match="no address"):
         require_near("http://no-such-host.invalid/v1", remote=True)
+    for everywhere in ("http://0.0.0.0:8000/v1", "http://[::]:8000/v1"):
+        with pytest.raises(SettingsError, match=r"name 127\.0\.0\.1"):
+            require_near(everywhere, remote=False)
 
 
 @pytest.mark.parametrize("value", [None, "", "  ", "schlüssel", "two\nlines"])

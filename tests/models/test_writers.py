@@ -13,10 +13,18 @@ from chat_model import chat_model
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from pipeline.core.errors import InputError, ModelError
+from pipeline.models.writers.asking import AskedModel
 from pipeline.models.writers.keeping import EmptyShare, KeepingScorer, KeepingWriter
 from pipeline.models.writers.kept import KeptAnswers
 from pipeline.models.writers.local import LocalWriter
-from pipeline.models.writers.protocol import TOO_LONG, Prompt, Sampling, TextScore, WrittenAnswer
+from pipeline.models.writers.protocol import (
+    TOO_LONG,
+    Prompt,
+    Sampling,
+    TextScore,
+    WrittenAnswer,
+    text_question_of,
+)
 from pipeline.models.writers.rendering import rendered
 from pipeline.models.writers.replay import ReplayWriter
 
@@ -32,6 +40,7 @@ class Loud:
     sampling: Sampling = SAMPLING
     most: int = 1000
     silent: frozenset[str] = frozenset()
+    silence: str | None = None
     asked: list[str] = field(default_factory=list)
 
     def answers(self, prompts: Sequence[Prompt]) -> Generator[tuple[int, WrittenAnswer]]:
@@ -42,7 +51,8 @@ class Loud:
             user = prompts[place].user
             self.asked.append(user)
             silent = user in self.silent
-            yield place, WrittenAnswer(None if silent else user.upper(), "asked", "no" * silent)
+            text = self.silence if silent else user.upper()
+            yield place, WrittenAnswer(text, "asked", "no" * silent)
 
     def scores(self, texts: Sequence[str]) -> Generator[tuple[int, TextScore | None]]:
         """See ``Scoring``: a token a word."""
@@ -105,6 +115,41 @@ def test_most_answers_empty_is_said_with_what_to_do(reason: str, remedy: str) ->
     share.add(empty=True, reason=reason)
     with pytest.raises(ModelError, match=f"20 of 20 .*{reason}.*{remedy}"):
         share.require_few()
+
+
+def test_what_came_empty_is_asked_for_again(tmp_path: Path) -> None:
+    """A run that a broken server ended goes on when the server is mended."""
+    path = tmp_path / "kept.jsonl"
+    prompts = [Prompt(f"q{n}") for n in range(30)]
+    mute = Loud(silent=frozenset(users(prompts)), silence="")
+    with pytest.raises(ModelError, match=r"20 of 20 .*remove \.units/completions"):
+        KeepingWriter(mute, KeptAnswers.going_on(path), EmptyShare()).complete(prompts)
+    mended = KeepingWriter(Loud(), KeptAnswers.going_on(path), EmptyShare())
+    assert written(mended, prompts) == capitals(prompts)
+
+
+def test_scores_that_do_not_come_say_what_would_score(tmp_path: Path) -> None:
+    """No --model is at fault."""
+    asked = AskedModel("loud", SAMPLING, "asked", None)
+    asked.keep_in(tmp_path / "kept.jsonl")
+    mute = Loud(silent=frozenset(f"t{n}" for n in range(30)))
+    asked.connect(mute, mute)
+    with pytest.raises(ModelError, match=r"scores of texts .*--scorer FOLDER"):
+        asked.scored([f"t{n}" for n in range(30)])
+
+
+def test_units_are_replayed_each_from_its_own_file(tmp_path: Path) -> None:
+    """A server does not score the same text the same each time, and may once have said nothing."""
+    question = text_question_of("loud", "a b")
+    for n, total in enumerate((-1.0, -1.5, None)):
+        kept = KeptAnswers.going_on(tmp_path / f".units/completions-{n:05}.jsonl")
+        kept.add_score(question, None if total is None else TextScore(total, 2))
+    replay = ReplayWriter(KeptAnswers.earlier(tmp_path), "loud", SAMPLING)
+    for n, total in ((1, -1.5), (0, -1.0), (2, None)):
+        replay.begin_unit(f"completions-{n:05}.jsonl")
+        assert replay.scored(["a b"]) == [None if total is None else TextScore(total, 2)]
+    replay.begin_unit("completions-00003.jsonl")  # units of another size
+    assert replay.scored(["a b"]) == [None]
 
 
 def test_equal_runs_have_equal_files(tmp_path: Path) -> None:

@@ -154,10 +154,13 @@ def probe_generation(settings: GenerateSettings) -> tuple[Probe, int]:
     """Time the first pairs of a run; returns the probe and how many pairs there are at most.
 
     Raises:
-        InputError: there are no trees, or none has a reference span.
+        InputError: there are no trees, or none has a reference span; or a language model behind an address
+            would be asked.
         ModelError: the language model is not there.
         SettingsError: a decoding that cannot give as many fills.
     """
+    if settings.served is not None:
+        raise _asking_no_server(settings.model, settings.corpus)
     source = source_of(settings)
     tried = probe_source(source, range(len(source.sizes)), best_device(), _ENOUGH)
     if tried is None:
@@ -173,14 +176,16 @@ def probe_synthesis(settings: SynthesizeSettings) -> tuple[Probe, int]:
         InputError: a language model behind an address would be asked; or L has no pair to write for.
     """
     if settings.writer == "served":
-        raise InputError(
-            f"{settings.model} is behind an address, which no plan asks", path=settings.corpus
-        )
+        raise _asking_no_server(settings.model, settings.corpus)
     source = pairs_of(settings, confused(settings))
     tried = probe_source(source, range(len(source.sizes)), best_device(), _ENOUGH)
     if tried is None:
         raise InputError("L has no pair of a confused relation", path=settings.corpus)
     return tried, sum(source.sizes)
+
+
+def _asking_no_server(model: str | None, corpus: Path) -> InputError:
+    return InputError(f"{model} is behind an address, which no plan asks", path=corpus)
 
 
 def _seconds(work: Callable[[int], object]) -> float:

@@ -16,6 +16,9 @@ from pipeline.core.settings import shown_place
 
 _LIKE = "name one like http://127.0.0.1:8000/v1"
 
+_EVERY = frozenset({"0.0.0.0", "::"})  # noqa: S104 - refused
+"""Addresses that servers print where they listen at every one of the machine's."""
+
 
 def served_identity(name: str) -> str:
     """What records call a model behind an address: its name there.
@@ -68,6 +71,11 @@ def require_near(address: str, *, remote: bool) -> None:
         SettingsError: it is another machine's, or its name has no address.
     """
     host = urlsplit(address).hostname or ""
+    if host in _EVERY:
+        raise SettingsError(
+            f"{host} is where a server listens, not where it is reached",
+            remedy="name 127.0.0.1 if it runs here",
+        )
     try:
         found = {str(entry[4][0]) for entry in socket.getaddrinfo(host, None)}
     except (OSError, UnicodeError) as error:
@@ -81,13 +89,21 @@ def require_near(address: str, *, remote: bool) -> None:
         )
 
 
+_KEY_LENGTH = 24
+"""Characters from which a name in which small letters stand beside others is taken for a key."""
+
+
 def variable_name(name: str) -> str:
     """The name of an environment variable.
 
     Raises:
-        SettingsError: it is none; it is not repeated, for it may be the key itself.
+        SettingsError: it is none, or as long and mixed as keys are; it is not repeated, for it may be the
+            key itself.
     """
-    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+    mixed = len(name) >= _KEY_LENGTH and all(
+        re.search(kind, name) for kind in ("[a-z]", "[A-Z0-9]")
+    )
+    if mixed or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
         raise SettingsError(
             "--key-env takes the name of an environment variable",
             remedy="put the key into a variable, and name that",

@@ -40,7 +40,10 @@ class AskedModel:
         if replayed is not None:
             self._replay = ReplayWriter(replayed, model, sampling)
         self._kept, self._begun = KeptAnswers(), Counter[str]()
-        self._written, self._scored = EmptyShare(), EmptyShare()
+        self._written = EmptyShare()
+        self._scored = EmptyShare(
+            "scores of texts", "name a causal LM here to rank, --scorer FOLDER"
+        )
         self._writer: Answering | None = None
         self._scorer: Scoring | None = None
 
@@ -57,6 +60,8 @@ class AskedModel:
         """See ``AskingSource``."""
         if self._replay is None:
             self._kept = KeptAnswers.going_on(path)
+        else:
+            self._replay.begin_unit(path.name)
 
     def settle(self) -> None:
         """See ``AskingSource``."""

@@ -25,9 +25,19 @@ _MOST_EMPTY = 0.5
 
 
 class EmptyShare:
-    """Counts answers, and ends a run most of whose are empty."""
+    """Counts answers, and ends a run most of whose are empty.
 
-    def __init__(self) -> None:
+    Args:
+        what: the answers are.
+        remedy: what to do where most are empty.
+    """
+
+    def __init__(
+        self,
+        what: str = "completions",
+        remedy: str = "look at --model, and at the server's log where there is one",
+    ) -> None:
+        self._what, self._remedy = what, remedy
         self._all, self._empty, self._reason = 0, 0, ""
 
     def add(self, *, empty: bool, reason: str = "") -> None:
@@ -49,12 +59,13 @@ class EmptyShare:
         """
         if self._all >= _FEWEST and self._empty > _MOST_EMPTY * self._all:
             last = f" (the last: {self._reason})" if self._reason else ""
-            remedy = "look at --model, and at the server's log where there is one"
+            remedy = self._remedy
             if self._reason == TOO_LONG:
                 remedy = "ask for fewer --tokens, or name a --model that reads more"
             raise ModelError(
-                f"{self._empty:,} of {self._all:,} completions came back empty{last}",
-                remedy=f"{remedy}; what was answered is kept",
+                f"{self._empty:,} of {self._all:,} {self._what} came back empty{last}",
+                remedy=f"{remedy}; what was answered is kept: to have all of it asked for again, "
+                "remove .units/completions-*.jsonl",
             )
 
 
@@ -71,7 +82,7 @@ class KeepingWriter:
         self._writer, self._kept, self._share = writer, kept, share
 
     def complete(self, prompts: Sequence[Prompt]) -> list[WrittenAnswer]:
-        """See ``Writer``; what did not come in a run that ended is asked for again.
+        """See ``Writer``; what did not come, or came empty, in a run that ended is asked for again.
 
         Raises:
             ModelError: of the writer; or most completions are empty.
@@ -82,11 +93,11 @@ class KeepingWriter:
         missing: dict[str, Prompt] = {}
         for question, prompt in zip(questions, prompts, strict=True):
             answer = kept.answer(question)
-            if answer is None or measured(prompt, answer).text is None:
+            if answer is None or measured(prompt, answer).empty:
                 missing[question] = prompt
             elif question not in found:
                 found[question] = answer
-                share.add(empty=answer.empty)
+                share.add(empty=False)
         asked = list(missing)
         with closing(writer.answers(list(missing.values()))) as answers:
             for place, answer in answers:

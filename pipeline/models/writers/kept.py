@@ -8,6 +8,7 @@ the file may end in half a line, which is dropped; of lines for one question the
 import json
 import os
 from collections.abc import Iterable
+from itertools import chain
 from pathlib import Path
 from typing import IO, NotRequired
 
@@ -48,6 +49,8 @@ class KeptAnswers:
 
     def __init__(self, lines: Iterable[KeptLine] = (), path: Path | None = None) -> None:
         self._lines = {line["question"]: line for line in lines}
+        self._units: dict[str, dict[str, KeptLine]] = {}
+        self._unit: dict[str, KeptLine] = {}
         self._wanted: dict[str, None] = {}
         self._path = path
         self._file: IO[str] | None = None
@@ -77,11 +80,23 @@ class KeptAnswers:
         )
         if not files:
             raise InputError("no completions are kept here", path=place, remedy=remedy)
-        return cls(line for file in files for line in _lines_of(file, remedy))
+        units = {file.name: _lines_of(file, remedy) for file in files}
+        found = cls(chain.from_iterable(units.values()))
+        found._units = {
+            name: {line["question"]: line for line in lines} for name, lines in units.items()
+        }
+        return found
+
+    def begin_unit(self, name: str) -> None:
+        """Of questions that several units of an earlier output asked, give this file's answers first.
+
+        A server does not answer the same to the last digit, and may not have answered one of them.
+        """
+        self._unit = self._units.get(name, {})
 
     def __contains__(self, question: str) -> bool:
         """Whether a line is kept for a question, be it that nothing came."""
-        return question in self._lines
+        return question in self._unit or question in self._lines
 
     def answer(self, question: str) -> WrittenAnswer | None:
         """The answer to a prompt, if one is kept."""
@@ -127,7 +142,7 @@ class KeptAnswers:
 
     def _line(self, question: str) -> KeptLine | None:
         self._wanted[question] = None
-        return self._lines.get(question)
+        return self._unit.get(question) or self._lines.get(question)
 
     def _add(self, line: KeptLine) -> None:
         self._lines[line["question"]] = line

@@ -27,6 +27,10 @@ class ReplayWriter:
     def __init__(self, kept: KeptAnswers, model: str, sampling: Sampling) -> None:
         self._kept, self._model, self._sampling = kept, model, sampling
 
+    def begin_unit(self, name: str) -> None:
+        """See ``KeptAnswers``."""
+        self._kept.begin_unit(name)
+
     def complete(self, prompts: Sequence[Prompt]) -> list[WrittenAnswer]:
         """See ``Writer``.
 

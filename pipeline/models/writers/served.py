@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from transformers import PreTrainedTokenizerBase
 
-from pipeline.core.console import one_line
+from pipeline.core.console import one_line, tell
 from pipeline.core.errors import ModelError, SettingsError
 from pipeline.models.writers.address import base_address, require_near
 from pipeline.models.writers.protocol import (
@@ -51,8 +51,8 @@ _OTHERS_LOGPROBS = "gives a prompt's tokens the log-probabilities of others"
 _REFUSED = frozenset({400, 405, 413, 422, 501})
 """Statuses of a server that does not want what was asked, and would not want it again."""
 
-_PASSING = frozenset({408, 409, 425, 429})
-"""Statuses of a server that may want it later; so are the others from 500 on."""
+_BUSY = frozenset({408, 409, 425, 429, 503})
+"""Statuses of a server that may want it later; so may others from 500 on."""
 
 _ENDING = {
     401: ("wants a key, or another one (401)", "name the variable that has it with --key-env"),
@@ -81,11 +81,12 @@ class _MissingError(Exception):
 
     Attributes:
         there: whether there is a server that said so.
+        busy: whether it may answer later what it does not answer now.
     """
 
-    def __init__(self, reason: str, *, there: bool) -> None:
+    def __init__(self, reason: str, *, there: bool, busy: bool = False) -> None:
         super().__init__(reason)
-        self.there = there
+        self.there, self.busy = there, busy
 
 
 class ServedWriter:
@@ -125,7 +126,7 @@ class ServedWriter:
         require_near(self._address, remote=remote)
         self._key = _key(key_env)
         self._tokenizer = tokenizer if tokenizer is not None and chats(tokenizer) else None
-        self._at_once, self._waits = at_once, tuple(waits)
+        self._at_once, self._waits, self._timeout = at_once, tuple(waits), timeout
         self._stopped = threading.Event()
         self._client = _client(self._address, self._key, timeout, remote=remote)
 
@@ -152,14 +153,11 @@ class ServedWriter:
         refused, waits = "", self._waits
         for way in ways:
             try:
-                text, _ = self._tried(partial(self._request, _TRIAL, way), waits)
+                text, _ = self._tried(partial(self._request, _TRIAL, way), waits, told=True)
             except _RefusedError as error:
                 refused = refused or str(error)
             except _MissingError as error:
-                if not error.there:
-                    raise self._error(
-                        f"does not answer: {error}", "start it, or check --served"
-                    ) from None
+                self._require_answering(error)
                 # Some fail where a model has no template.
                 refused, waits = refused or str(error), ()
             else:
@@ -199,11 +197,21 @@ class ServedWriter:
         except _RefusedError:
             return _NO_LOGPROBS
         except _MissingError as error:
-            if not error.there:
-                raise self._error(
-                    f"does not answer: {error}", "start it, or check --served"
-                ) from None
+            self._require_answering(error)
             return _NO_LOGPROBS
+
+    def _require_answering(self, error: _MissingError) -> None:
+        """Refuse a server of which a trial says nothing, since there is none, or it has no time.
+
+        Raises:
+            ModelError: so it is.
+        """
+        if not error.there:
+            raise self._error(f"does not answer: {error}", "start it, or check --served") from None
+        if error.busy:
+            raise self._error(
+                f"does not answer now: {error}", "wait for it, and run it again"
+            ) from None
 
     def _fault_of_logprobs(self) -> str:
         """The fault that a short text shows: what is written is to be the most probable when it is read."""
@@ -344,8 +352,15 @@ class ServedWriter:
                 self._stopped.set()
                 deque(_taken_from(waiting), maxlen=0)
 
-    def _tried(self, request: Callable[[], _T], waits: Sequence[float]) -> _T:
+    def _tried(
+        self, request: Callable[[], _T], waits: Sequence[float], *, told: bool = False
+    ) -> _T:
         """The answer to a request, at the last of several tries.
+
+        Args:
+            request: asks the server.
+            waits: seconds before each further try.
+            told: whether it is said that the server is slow, as where nothing else shows that it is asked.
 
         Raises:
             _RefusedError: the server does not want it.
@@ -355,13 +370,16 @@ class ServedWriter:
         import openai  # noqa: PLC0415 - an optional extra
 
         for wait in (*waits, None):
-            pause = 0.0
+            pause, busy = 0.0, False
             try:
                 return request()
             except openai.APIStatusError as error:
                 reason, pause, there = self._judged(error), _pause_of(error), True
+                busy = error.status_code in _BUSY
             except openai.APITimeoutError:
                 reason, there = "no answer in time", False
+                if told and wait is not None:
+                    tell(f"no answer from {self._address} in {self._timeout:g} s: asking again")
             except openai.APIConnectionError as error:
                 reason, there = self._said(error.__cause__ or error), False
             except (openai.APIError, ValueError, RecursionError):
@@ -370,17 +388,18 @@ class ServedWriter:
                 reason, there = str(error), True
             if wait is None or self._stopped.wait(max(wait, pause)):
                 break
-        raise _MissingError(reason, there=there)
+        raise _MissingError(reason, there=there, busy=busy)
 
     def _judged(self, error: Any) -> str:
         """Why a server that refused may not refuse the next time."""
         status = int(error.status_code)
         page = str(error.request.url.path)
+        asks_chat = page.endswith("/chat/completions")
         if status in _REFUSED or (
-            status == 404 and page.endswith("/completions") and "chat" not in page
+            status == 404 and page.endswith("/completions") and not asks_chat
         ):
             raise _RefusedError(f"{status}: {self._said(error)}") from error
-        if status in _PASSING or status >= 500:
+        if status in _BUSY or status >= 500:
             return f"status {status}"
         what, remedy = _ENDING.get(status, (f"answers with status {status}", "check --served"))
         raise self._error(what, remedy) from None
