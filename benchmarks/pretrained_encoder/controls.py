@@ -8,7 +8,7 @@ of each, as long as all others and at level 2 with L's brackets, as the rows it 
   it does not have there is left out. Nobody who has 250 annotated sentences has these: it is the most that
   a repair of the parser's boundaries could give.
 
-    python benchmarks/pretrained_encoder/controls.py --corpus data/study/genia-level-1 --level 1 --seeds 0 1
+    python benchmarks/pretrained_encoder/controls.py --corpus data/study/gum-level-2 --seeds 0 1
 """
 
 import argparse

@@ -31,7 +31,7 @@ from pipeline.models.loading import identity, locate
 from pipeline.models.writers.address import served_identity
 from pipeline.models.writers.asking import AskedModel, connected
 from pipeline.models.writers.keeping import EmptyShare
-from pipeline.models.writers.kept import KeptAnswers
+from pipeline.models.writers.kept import EarlierAnswers
 from pipeline.models.writers.protocol import Sampling
 from pipeline.models.writers.served import ServedWriter
 
@@ -69,7 +69,7 @@ class ProposedInfilling(SpanSource):
         sampled = settings.decoding == "sample"
         self._sampling = Sampling(settings.temperature, settings.top_p) if sampled else Sampling()
         self._name = str(settings.model)
-        replayed = None if settings.replay is None else KeptAnswers.earlier(settings.replay)
+        replayed = None if settings.replay is None else EarlierAnswers.read(settings.replay)
         self._asked = AskedModel(self._name, self._sampling, ASKED, replayed)
         self._proposed = EmptyShare()
 
@@ -134,7 +134,7 @@ class ProposedInfilling(SpanSource):
         """End a run most of whose answers have no fill where it should stand."""
         for each in chain.from_iterable(fills):
             self._proposed.add(empty=each.reason in (EMPTY, NO_ANSWER))
-        self._proposed.require_few()
+        self._proposed.require_few(self._asked.kept_in)
 
     def _connected(self) -> ServedWriter:
         settings = self._settings

@@ -16,7 +16,7 @@ from torch import Tensor
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from pipeline.core.errors import ModelError
-from pipeline.core.types import UNLABELLED, Reference, Span
+from pipeline.core.types import Reference
 from pipeline.infill.base import TOO_LONG, InfillRequest
 from pipeline.infill.decoder import Lockstep, RowLockstep, last_alone
 from pipeline.infill.decoding import Limits, key_of
@@ -55,7 +55,7 @@ class CausalInfiller(LockstepInfiller[PromptedTwins]):
         """Read what is asked of a checkpoint.
 
         Raises:
-            ModelError: its prompts hold tokens that it has no embedding for, or no text can begin.
+            ModelError: an end that its settings name is no token, or no token can begin a text.
         """
         super().__init__(model, tokenizer, request)
         head = model.get_output_embeddings()  # type: ignore[no-untyped-call]
@@ -69,7 +69,7 @@ class CausalInfiller(LockstepInfiller[PromptedTwins]):
         self.endings = ending_tokens(model, tokenizer)
         self._lead = leading_tokens(tokenizer)
         starts = tokenizer.bos_token_id, tokenizer.eos_token_id, *self.endings
-        start = next((each for each in starts if each is not None), None)
+        start = next((i for i in starts if i is not None and i < self.vocabulary), None)
         if start is None:
             raise ModelError(
                 "its tokenizer has no token that a text could begin with",
@@ -77,23 +77,6 @@ class CausalInfiller(LockstepInfiller[PromptedTwins]):
             )  # fmt: skip
         self._start = start
         self._form = request.prompt or ("chat" if chats(tokenizer) else "plain")
-        self._require_embedded()
-
-    def _require_embedded(self) -> None:
-        """Refuse prompts that hold a special token which the model has no embedding for.
-
-        Raises:
-            ModelError: so it is.
-        """
-        prompts = self._prompts(Reference("", ("a", "b"), Span(0, 1), UNLABELLED, ""))
-        highest = max(self._start, *self._lead, *(token for each in prompts for token in each))
-        if highest >= self.vocabulary:
-            name = self.tokenizer.convert_ids_to_tokens(highest)
-            raise ModelError(
-                f"its prompts hold the token {name!r}, number {highest:,}, and it has "
-                f"{self.vocabulary:,} embeddings",
-                path=self.model.name_or_path, remedy="choose another --prompt",
-            )  # fmt: skip
 
     def _encode_all(
         self, references: Sequence[Reference], counts: Sequence[int]
@@ -105,11 +88,28 @@ class CausalInfiller(LockstepInfiller[PromptedTwins]):
         for i, (reference, count) in enumerate(zip(references, counts, strict=True)):
             limits = Limits.around(count)
             inputs = PromptedTwins(
-                tuple(self._prompts(reference)[:parts]), limits, key_of(reference), self._width,
+                tuple(self._embedded(each) for each in self._prompts(reference)[:parts]),
+                limits, key_of(reference), self._width,
                 tuple(ids[:1] for ids in after[parts * i : parts * (i + 1)]),
             )  # fmt: skip
             found.append(TOO_LONG if inputs.tokens + limits.longest > self.limit else inputs)
         return found
+
+    def _embedded(self, prompt: list[int]) -> list[int]:
+        """A prompt, whose form may hold special tokens that nobody else asks for.
+
+        Raises:
+            ModelError: the model has no embedding for one.
+        """
+        highest = max(prompt)
+        if highest >= self.vocabulary:
+            name = self.tokenizer.convert_ids_to_tokens(highest)
+            raise ModelError(
+                f"its prompts hold the token {name!r}, number {highest:,}, and it has "
+                f"{self.vocabulary:,} embeddings",
+                path=self.model.name_or_path, remedy="choose another --prompt",
+            )  # fmt: skip
+        return prompt
 
     def before(self, texts: Sequence[str]) -> list[list[int]]:
         """Tokens of what stands before blanks, at least one each."""

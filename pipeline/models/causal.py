@@ -86,10 +86,10 @@ def ending_tokens(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) ->
             )  # fmt: skip
     found = {tokenizer.eos_token_id, *named}
     for name, token in tokenizer.get_vocab().items():
-        # ``Ċ`` is how byte-level BPE writes the end of a line, be it one of a full stop and more (Llama 3's).
-        line = "Ċ" in name or "\n" in name or name == "<0x0A>"
         if token >= vocabulary:  # a special token that the model never learned
             continue
+        # ``Ċ`` is how byte-level BPE writes the end of a line, be it one of a full stop and more (Llama 3's).
+        line = "Ċ" in name or "\n" in name or name == "<0x0A>"
         if name in _ENDS or (line and "\n" in str(tokenizer.decode([token]))):
             found.add(token)
     return tuple(sorted(found - {None}))

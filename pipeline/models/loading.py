@@ -98,7 +98,11 @@ def locate(
     folder = inside if inside is not None and inside.is_dir() else Path(name)
     if not folder.is_dir():
         if folder.is_file():
-            remedy = f"name its folder, {folder.parent}" if folder.suffix == ".gguf" else CHECKPOINT
+            remedy = (
+                f"name its folder, {folder.parent.resolve()}"
+                if folder.suffix == ".gguf"
+                else CHECKPOINT
+            )
             raise ModelError("a file, where a model is a folder", path=folder, remedy=remedy)
         if folder.parts[-3:-1] == ("data", "models") and folder.name in checkpoints():
             raise ModelError(
@@ -478,7 +482,7 @@ def new_encoder(config: PretrainedConfig) -> PreTrainedModel:
 
 
 def text_config(config: PretrainedConfig) -> PretrainedConfig:
-    """The part of a configuration that is about text; all of it, where it is about nothing else."""
+    """The part of a configuration that is about text; all of it, where it names none."""
     found = getattr(config, "text_config", None)
     return found if isinstance(found, PretrainedConfig) else config
 

@@ -233,8 +233,8 @@ def read_generation(corpus: Path, folder: str) -> Generation:
         rest += ["by errors"] if about.get("inputs", {}).get("targets") else []
         apart = not settings.get("sync")
         way = "not synchronized" if apart else "synchronized"
-        if str(about.get("model")).startswith(SERVED):  # in one context each, and ranked in both
-            way = "proposed"
+        if str(about.get("model")).startswith(SERVED):  # in one order each, and ranked in both
+            way = "proposed in one order" if apart else "proposed"
         named, group = [generator_name(model), way], 0
         if (fills := settings.get("fills", "free")) != "free":
             matched = {"head": ["same head"], "features": ["same head and features"]}

@@ -396,18 +396,22 @@ def test_special_tokens_without_an_embedding(tiny_causal: Path, tmp_path: Path) 
     assert ending_tokens(model, tokenizer) == before
     model.save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
-    infiller(tmp_path, InfillRequest(prompt="plain"))
-    with pytest.raises(
-        ModelError, match=r"hold the token '<.*embeddings.*another --prompt"
-    ) as raised:
-        infiller(tmp_path, InfillRequest(prompt="fim"))
+    fill(infiller(tmp_path, InfillRequest(prompt="plain")), REFERENCES[:1])
+    fim = infiller(tmp_path, InfillRequest(prompt="fim"))
+    said = r"hold the token '<.*embeddings.*another --prompt"
+    with pytest.raises(ModelError, match=said) as raised:
+        fill(fim, REFERENCES[:1])
     assert "\n" not in str(raised.value)
+    tokenizer.chat_template = "<|im_end|>{{ messages[0]['content'] }}"
+    tokenizer.save_pretrained(tmp_path)
+    load_ranker("causal", str(tmp_path), InfillRequest())  # reads no prompt
 
 
 def test_a_text_that_nothing_can_begin(tiny_causal: Path) -> None:
-    """Without a token of a beginning, of an end or of a line."""
+    """Without a token of a beginning, of an end or of a line; one without an embedding does not."""
     model, tokenizer = loaded(tiny_causal)
-    tokenizer.bos_token = tokenizer.eos_token = None
+    tokenizer.eos_token = None
+    tokenizer.add_special_tokens({"bos_token": "<beginning>"})
     model.generation_config.eos_token_id = None
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("pipeline.infill.causal.ending_tokens", lambda *_: ())

@@ -1,6 +1,7 @@
 """What a checkpoint must have for its role, asked by every option that takes one before any work."""
 
 import json
+import re
 import shutil
 from collections.abc import Callable
 from functools import partial
@@ -257,7 +258,7 @@ def test_every_option_refuses_what_is_no_encoder(
 def test_a_file_is_no_folder(tmp_path: Path) -> None:
     """Of another program's format, such as llama.cpp's."""
     (tmp_path / "model.gguf").write_bytes(b"GGUF")
-    said = f"a file, where a model is a folder.*name its folder, {tmp_path}"
+    said = f"a file, where a model is a folder.*name its folder, {re.escape(str(tmp_path))}"
     with pytest.raises(ModelError, match=said):
         locate(str(tmp_path / "model.gguf"))
 

@@ -379,7 +379,7 @@ def test_what_passes_is_waited_for() -> None:
         assert said(writer(stub.address), [Prompt("q")]) == ["at last"]
 
 
-def test_a_server_that_never_answers() -> None:
+def test_a_server_that_never_answers(capsys: pytest.CaptureFixture[str]) -> None:
     """Of a prompt nothing comes; of the first trial there is a line."""
     with serving(at_one_prompt(lambda: None)) as stub:
         asked = writer(stub.address, timeout=0.2)
@@ -389,8 +389,10 @@ def test_a_server_that_never_answers() -> None:
         pytest.raises(ModelError, match="answers no more: no answer in time"),
     ):
         said(writer(stub.address, timeout=0.2), [Prompt("q")] * 4)
-    with serving(lambda *_: None) as stub, pytest.raises(ModelError, match="no answer in time"):
-        said(writer(stub.address, timeout=0.2), [Prompt("q")])
+    for ask in (lambda each: each.begun, lambda each: each.require_logprobs()):
+        with serving(lambda *_: None) as stub, pytest.raises(ModelError, match="no answer in time"):
+            ask(writer(stub.address, timeout=0.2))
+        assert capsys.readouterr().err.count("asking again") == 3
 
 
 def test_no_server_is_said_in_one_line() -> None:
@@ -401,7 +403,7 @@ def test_no_server_is_said_in_one_line() -> None:
         said(writer(stub.address), [Prompt("q")])
 
 
-@pytest.mark.parametrize("status", [429, 503])
+@pytest.mark.parametrize("status", [429, 502, 503, 504])
 def test_a_server_without_time_is_not_asked_otherwise(status: int) -> None:
     """That it has none now says nothing of how it takes prompts, or of what it tells of them."""
     with serving(lambda *_: refusal(status)) as stub:
@@ -534,9 +536,10 @@ def test_sentences_stay_here_unless_asked() -> None:
     require_near("http://192.0.2.1/v1", remote=True)
     with pytest.raises(SettingsError, match="no address"):
         require_near("http://no-such-host.invalid/v1", remote=True)
-    for everywhere in ("http://0.0.0.0:8000/v1", "http://[::]:8000/v1"):
-        with pytest.raises(SettingsError, match=r"name 127\.0\.0\.1"):
-            require_near(everywhere, remote=False)
+    for everywhere in ("http://0.0.0.0:8000/v1", "http://[::]:8000/v1", "http://0:8000/v1"):
+        for remote in (False, True):
+            with pytest.raises(SettingsError, match=r"name 127\.0\.0\.1"):
+                require_near(everywhere, remote=remote)
 
 
 @pytest.mark.parametrize("value", [None, "", "  ", "schlüssel", "two\nlines"])

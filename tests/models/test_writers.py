@@ -15,7 +15,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from pipeline.core.errors import InputError, ModelError
 from pipeline.models.writers.asking import AskedModel
 from pipeline.models.writers.keeping import EmptyShare, KeepingScorer, KeepingWriter
-from pipeline.models.writers.kept import KeptAnswers
+from pipeline.models.writers.kept import EarlierAnswers, KeptAnswers
 from pipeline.models.writers.local import LocalWriter
 from pipeline.models.writers.protocol import (
     TOO_LONG,
@@ -99,7 +99,7 @@ def test_a_last_line_that_nothing_ends_counts(tmp_path: Path) -> None:
     for content, known in ((whole[:-1], 2), (whole[:-2], 1), (whole + b"\xc3", 2)):
         path.write_bytes(content)
         asked = Loud()
-        written(KeepingWriter(asked, KeptAnswers.earlier(path), EmptyShare()), PROMPTS[:2])
+        written(KeepingWriter(asked, EarlierAnswers.read(path), EmptyShare()), PROMPTS[:2])
         assert len(asked.asked) == 2 - known
 
 
@@ -117,15 +117,30 @@ def test_most_answers_empty_is_said_with_what_to_do(reason: str, remedy: str) ->
         share.require_few()
 
 
-def test_what_came_empty_is_asked_for_again(tmp_path: Path) -> None:
-    """A run that a broken server ended goes on when the server is mended."""
+def test_what_came_empty_of_a_broken_server_is_asked_for_again(tmp_path: Path) -> None:
+    """The run that it ended goes on when it is mended, and what had come is not asked for again."""
     path = tmp_path / "kept.jsonl"
     prompts = [Prompt(f"q{n}") for n in range(30)]
+    written(KeepingWriter(Loud(), KeptAnswers.going_on(path), EmptyShare()), prompts[:2])
     mute = Loud(silent=frozenset(users(prompts)), silence="")
-    with pytest.raises(ModelError, match=r"20 of 20 .*remove \.units/completions"):
+    with pytest.raises(ModelError, match="18 of 20 completions came back empty"):
         KeepingWriter(mute, KeptAnswers.going_on(path), EmptyShare()).complete(prompts)
-    mended = KeepingWriter(Loud(), KeptAnswers.going_on(path), EmptyShare())
-    assert written(mended, prompts) == capitals(prompts)
+    mended = Loud()
+    again = KeepingWriter(mended, KeptAnswers.going_on(path), EmptyShare())
+    assert written(again, prompts) == capitals(prompts)
+    assert sorted(mended.asked) == sorted(users(prompts[2:]))
+
+
+def test_an_empty_answer_of_a_server_that_works_is_one(tmp_path: Path) -> None:
+    """A unit that is made again has the same rows, and nothing is asked."""
+    path = tmp_path / "kept.jsonl"
+    quiet = Loud(silent=frozenset(users()[:1]), silence="")
+    first = written(KeepingWriter(quiet, KeptAnswers.going_on(path), EmptyShare()), PROMPTS)
+    again = Loud()
+    kept = KeptAnswers.going_on(path)
+    assert written(KeepingWriter(again, kept, EmptyShare()), PROMPTS) == first
+    assert first[0] == ""
+    assert not again.asked
 
 
 def test_scores_that_do_not_come_say_what_would_score(tmp_path: Path) -> None:
@@ -134,22 +149,33 @@ def test_scores_that_do_not_come_say_what_would_score(tmp_path: Path) -> None:
     asked.keep_in(tmp_path / "kept.jsonl")
     mute = Loud(silent=frozenset(f"t{n}" for n in range(30)))
     asked.connect(mute, mute)
-    with pytest.raises(ModelError, match=r"scores of texts .*--scorer FOLDER"):
+    with pytest.raises(ModelError, match=r"scores of texts .*--scorer"):
         asked.scored([f"t{n}" for n in range(30)])
+
+
+def test_a_score_that_did_not_come_is_asked_for_once_in_a_run(tmp_path: Path) -> None:
+    """Else a replay, which knows the last answer alone, would have other rows."""
+    path = tmp_path / "kept.jsonl"
+    mute = Loud(silent=frozenset(["a"]))
+    scorer = KeepingScorer(mute, KeptAnswers.going_on(path), EmptyShare())
+    assert scorer.scored(["a"]) == scorer.scored(["a"]) == [None]
+    assert mute.asked == ["a"]
+    rerun = KeepingScorer(Loud(), KeptAnswers.going_on(path), EmptyShare())
+    assert rerun.scored(["a"]) == [TextScore(-0.1, 1)]
 
 
 def test_units_are_replayed_each_from_its_own_file(tmp_path: Path) -> None:
     """A server does not score the same text the same each time, and may once have said nothing."""
-    question = text_question_of("loud", "a b")
-    for n, total in enumerate((-1.0, -1.5, None)):
-        kept = KeptAnswers.going_on(tmp_path / f".units/completions-{n:05}.jsonl")
-        kept.add_score(question, None if total is None else TextScore(total, 2))
-    replay = ReplayWriter(KeptAnswers.earlier(tmp_path), "loud", SAMPLING)
-    for n, total in ((1, -1.5), (0, -1.0), (2, None)):
-        replay.begin_unit(f"completions-{n:05}.jsonl")
-        assert replay.scored(["a b"]) == [None if total is None else TextScore(total, 2)]
-    replay.begin_unit("completions-00003.jsonl")  # units of another size
-    assert replay.scored(["a b"]) == [None]
+    text, scores = "a b", [TextScore(-1.0, 2), None, TextScore(-1.5, 2), None]
+    for n, score in enumerate(scores):
+        kept = KeptAnswers.going_on(tmp_path / f".units/completions-{n:05}-of-00004.jsonl")
+        kept.add_score(text_question_of("loud", text), score)
+    asked = AskedModel("loud", SAMPLING, "asked", EarlierAnswers.read(tmp_path))
+    for n in (2, 0, 3, 1):
+        asked.keep_in(tmp_path / f"again/.units/completions-{n:05}-of-00009.jsonl")
+        assert asked.scored([text]) == [scores[n]]
+    asked.keep_in(tmp_path / "again/.units/completions-00008-of-00009.jsonl")
+    assert asked.scored([text]) == [scores[2]]  # one that came
 
 
 def test_equal_runs_have_equal_files(tmp_path: Path) -> None:
@@ -217,7 +243,7 @@ def test_replay_says_the_same_without_a_server(tmp_path: Path) -> None:
     scores = KeepingScorer(loud, kept, EmptyShare()).scored(["a b c", "not scored"])
     assert (found[3].text, scores) == (None, [TextScore(-0.1, 3), None])
     for place in (tmp_path / "out", path):
-        replay = ReplayWriter(KeptAnswers.earlier(place), "loud", SAMPLING)
+        replay = ReplayWriter(EarlierAnswers.read(place), "loud", SAMPLING)
         assert replay.complete(PROMPTS) == found
         assert replay.scored(["a b c", "not scored"]) == scores
         with pytest.raises(InputError, match="not among those kept"):
@@ -225,7 +251,7 @@ def test_replay_says_the_same_without_a_server(tmp_path: Path) -> None:
         with pytest.raises(InputError, match="not among those kept"):
             replay.scored(["never scored"])
     with pytest.raises(InputError, match="not among those kept"):
-        written(ReplayWriter(KeptAnswers.earlier(path), "other", SAMPLING), PROMPTS)
+        written(ReplayWriter(EarlierAnswers.read(path), "other", SAMPLING), PROMPTS)
 
 
 def test_that_an_answer_was_cut_is_kept(tmp_path: Path) -> None:
@@ -244,7 +270,7 @@ def test_replay_of_nothing(place: str, tmp_path: Path) -> None:
     """A folder without completions, or none."""
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match="no completions"):
-        KeptAnswers.earlier(tmp_path / place)
+        EarlierAnswers.read(tmp_path / place)
 
 
 @pytest.mark.parametrize("place", ["completions-0.jsonl", "."])
@@ -254,11 +280,11 @@ def test_a_pipe_is_not_waited_for(place: str, tmp_path: Path) -> None:
     pipe = tmp_path / ".units/completions-0.jsonl"
     os.mkfifo(pipe)
     with pytest.raises(InputError, match="not a regular file; replace it"):
-        KeptAnswers.earlier(pipe if place != "." else tmp_path)
+        EarlierAnswers.read(pipe if place != "." else tmp_path)
     pipe.unlink()
     pipe.symlink_to(pipe.name)
     with pytest.raises(InputError, match=r"cannot be read: Too many levels .*; name what"):
-        KeptAnswers.earlier(tmp_path)
+        EarlierAnswers.read(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -275,7 +301,7 @@ def test_a_line_that_is_none(line: str | bytes, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("empty", "ends"), [(10, False), (11, True)])
 def test_most_empty_ends_the_run(empty: int, ends: bool, tmp_path: Path) -> None:
-    """More than half of at least twenty; what was answered stays kept."""
+    """More than half of at least twenty; what was answered stays kept, but what came empty then."""
     prompts = [Prompt(f"{n:02d}") for n in range(20)]
     silent = frozenset(users(prompts)[:empty])
     writer = KeepingWriter(
@@ -286,7 +312,7 @@ def test_most_empty_ends_the_run(empty: int, ends: bool, tmp_path: Path) -> None
             written(writer, prompts)
     else:
         assert written(writer, prompts).count(None) == 10
-    assert (tmp_path / "kept").read_text().count("\n") == 20
+    assert (tmp_path / "kept").read_text().count("\n") == 20 - empty * ends
 
 
 def test_a_few_empty_ones_end_nothing() -> None:

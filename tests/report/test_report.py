@@ -658,15 +658,17 @@ def test_systems_have_the_papers_names_and_order(tmp_path: Path) -> None:
             "t5-sync-mean": {"lm": "t5", "sync": True, "synchronize": "mean"},
             "t5-l": {"lm": "t5", "sync": True, "trees": "l-trees"},
             "asked": {"lm": "causal", "sync": True, "decoding": "sample"},
+            "asked-once": {"lm": "causal", "sync": False, "decoding": "sample"},
             "found": {"fills": "harvested", "parser": "corpus", "trees": "l-trees"},
             "mine": {"lm": None}, "bert-x": {}}  # fmt: skip
     for name, settings in made.items():
-        model = "served:gpt" if name == "asked" else "local"
+        model = "served:gpt" if name.startswith("asked") else "local"
         manifest = {"settings": settings, "model": model}
         write_json(tmp_path / f"candidates/{name}/seed-0/manifest.json", manifest)
     assert [read_generation(tmp_path, name).name for name in made] == [
         "BERT, not synchronized", "T5, synchronized, mean", "T5, synchronized, spans from the trees l-trees",
-        "causal LM, proposed, sample", "harvested, parser of the trees l-trees", "mine", "bert-x",
+        "causal LM, proposed, sample", "causal LM, proposed in one order, sample",
+        "harvested, parser of the trees l-trees", "mine", "bert-x",
     ]  # fmt: skip
 
 

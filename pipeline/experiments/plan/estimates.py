@@ -159,9 +159,9 @@ def probe_generation(settings: GenerateSettings) -> tuple[Probe, int]:
         ModelError: the language model is not there.
         SettingsError: a decoding that cannot give as many fills.
     """
-    if settings.served is not None:
-        raise _asking_no_server(settings.model, settings.corpus)
     source = source_of(settings)
+    if settings.served is not None:
+        raise _behind_an_address(settings.model, settings.corpus)
     tried = probe_source(source, range(len(source.sizes)), best_device(), _ENOUGH)
     if tried is None:
         raise InputError("no tree has a reference span", path=settings.corpus)
@@ -176,7 +176,7 @@ def probe_synthesis(settings: SynthesizeSettings) -> tuple[Probe, int]:
         InputError: a language model behind an address would be asked; or L has no pair to write for.
     """
     if settings.writer == "served":
-        raise _asking_no_server(settings.model, settings.corpus)
+        raise _behind_an_address(settings.model, settings.corpus)
     source = pairs_of(settings, confused(settings))
     tried = probe_source(source, range(len(source.sizes)), best_device(), _ENOUGH)
     if tried is None:
@@ -184,7 +184,7 @@ def probe_synthesis(settings: SynthesizeSettings) -> tuple[Probe, int]:
     return tried, sum(source.sizes)
 
 
-def _asking_no_server(model: str | None, corpus: Path) -> InputError:
+def _behind_an_address(model: str | None, corpus: Path) -> InputError:
     return InputError(f"{model} is behind an address, which no plan asks", path=corpus)
 
 

@@ -16,9 +16,6 @@ from pipeline.core.settings import shown_place
 
 _LIKE = "name one like http://127.0.0.1:8000/v1"
 
-_EVERY = frozenset({"0.0.0.0", "::"})  # noqa: S104 - refused
-"""Addresses that servers print where they listen at every one of the machine's."""
-
 
 def served_identity(name: str) -> str:
     """What records call a model behind an address: its name there.
@@ -71,17 +68,18 @@ def require_near(address: str, *, remote: bool) -> None:
         SettingsError: it is another machine's, or its name has no address.
     """
     host = urlsplit(address).hostname or ""
-    if host in _EVERY:
-        raise SettingsError(
-            f"{host} is where a server listens, not where it is reached",
-            remedy="name 127.0.0.1 if it runs here",
-        )
     try:
         found = {str(entry[4][0]) for entry in socket.getaddrinfo(host, None)}
     except (OSError, UnicodeError) as error:
         raise SettingsError(
             f"the name {host!r} has no address here", remedy="check --served, and the network"
         ) from error
+    # Servers print it where they listen at every address of the machine.
+    if any(ipaddress.ip_address(each).is_unspecified for each in found):
+        raise SettingsError(
+            f"{host} is where a server listens, not where it is reached",
+            remedy="name 127.0.0.1 if it runs here",
+        )
     if not remote and not all(ipaddress.ip_address(each).is_loopback for each in found):
         raise SettingsError(
             f"{host} is not this machine, and sentences would be sent there",
@@ -90,7 +88,7 @@ def require_near(address: str, *, remote: bool) -> None:
 
 
 _KEY_LENGTH = 24
-"""Characters from which a name in which small letters stand beside others is taken for a key."""
+"""Characters from which a name with small letters and capitals or digits is taken for a key."""
 
 
 def variable_name(name: str) -> str:
@@ -100,10 +98,12 @@ def variable_name(name: str) -> str:
         SettingsError: it is none, or as long and mixed as keys are; it is not repeated, for it may be the
             key itself.
     """
-    mixed = len(name) >= _KEY_LENGTH and all(
-        re.search(kind, name) for kind in ("[a-z]", "[A-Z0-9]")
-    )
-    if mixed or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+    if len(name) >= _KEY_LENGTH and all(re.search(kind, name) for kind in ("[a-z]", "[A-Z0-9]")):
+        raise SettingsError(
+            "what --key-env names is as long and mixed as a key, and would be recorded",
+            remedy="put the key into a variable whose name has capitals and no small letters",
+        )
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
         raise SettingsError(
             "--key-env takes the name of an environment variable",
             remedy="put the key into a variable, and name that",

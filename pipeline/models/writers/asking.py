@@ -7,7 +7,7 @@ from pathlib import Path
 from pipeline.core.console import tell
 from pipeline.models.loading import load_tokenizer
 from pipeline.models.writers.keeping import EmptyShare, KeepingScorer, KeepingWriter
-from pipeline.models.writers.kept import KeptAnswers
+from pipeline.models.writers.kept import EarlierAnswers, KeptAnswers
 from pipeline.models.writers.protocol import (
     Answering,
     Prompt,
@@ -33,7 +33,7 @@ class AskedModel:
     """
 
     def __init__(
-        self, model: str, sampling: Sampling, asked: str, replayed: KeptAnswers | None
+        self, model: str, sampling: Sampling, asked: str, replayed: EarlierAnswers | None
     ) -> None:
         self.model, self.sampling = model, sampling
         self._asked, self._replay = asked, None
@@ -42,7 +42,7 @@ class AskedModel:
         self._kept, self._begun = KeptAnswers(), Counter[str]()
         self._written = EmptyShare()
         self._scored = EmptyShare(
-            "scores of texts", "name a causal LM here to rank, --scorer FOLDER"
+            "scores of texts", "let a causal LM here rank, if the command has --scorer"
         )
         self._writer: Answering | None = None
         self._scorer: Scoring | None = None
@@ -51,6 +51,11 @@ class AskedModel:
     def replays(self) -> bool:
         """Whether it needs no model."""
         return self._replay is not None
+
+    @property
+    def kept_in(self) -> Path | None:
+        """The file of what is answered for the unit at hand; None: it is not kept."""
+        return self._kept.path
 
     def connect(self, writer: Answering, scorer: Scoring | None = None) -> None:
         """Have the model at hand that answers what is not kept, and what scores texts."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import closing
+from pathlib import Path
 
 from pipeline.core.errors import ModelError
 from pipeline.models.writers.kept import KeptAnswers
@@ -28,7 +29,7 @@ class EmptyShare:
     """Counts answers, and ends a run most of whose are empty.
 
     Args:
-        what: the answers are.
+        what: the name of what is counted, in the plural.
         remedy: what to do where most are empty.
     """
 
@@ -51,21 +52,24 @@ class EmptyShare:
         self._empty += empty
         self._reason = reason or self._reason
 
-    def require_few(self) -> None:
+    def require_few(self, kept: Path | None = None) -> None:
         """Refuse to go on where more than half of the answers, of at least 20, are empty.
+
+        Args:
+            kept: the file of answers that a rerun would read again, and refuse again.
 
         Raises:
             ModelError: so it is.
         """
         if self._all >= _FEWEST and self._empty > _MOST_EMPTY * self._all:
             last = f" (the last: {self._reason})" if self._reason else ""
+            again = f": to ask for it again, remove {kept}" if kept else ""
             remedy = self._remedy
             if self._reason == TOO_LONG:
                 remedy = "ask for fewer --tokens, or name a --model that reads more"
             raise ModelError(
                 f"{self._empty:,} of {self._all:,} {self._what} came back empty{last}",
-                remedy=f"{remedy}; what was answered is kept: to have all of it asked for again, "
-                "remove .units/completions-*.jsonl",
+                remedy=f"{remedy}; what was answered is kept{again}",
             )
 
 
@@ -82,10 +86,10 @@ class KeepingWriter:
         self._writer, self._kept, self._share = writer, kept, share
 
     def complete(self, prompts: Sequence[Prompt]) -> list[WrittenAnswer]:
-        """See ``Writer``; what did not come, or came empty, in a run that ended is asked for again.
+        """See ``Writer``; what did not come in a run that ended is asked for again.
 
         Raises:
-            ModelError: of the writer; or most completions are empty.
+            ModelError: of the writer; or most completions are empty, which are asked for again, too.
         """
         writer, kept, share = self._writer, self._kept, self._share
         questions = [question_of(writer.model, writer.sampling, prompt) for prompt in prompts]
@@ -93,11 +97,11 @@ class KeepingWriter:
         missing: dict[str, Prompt] = {}
         for question, prompt in zip(questions, prompts, strict=True):
             answer = kept.answer(question)
-            if answer is None or measured(prompt, answer).empty:
+            if answer is None or measured(prompt, answer).text is None:
                 missing[question] = prompt
             elif question not in found:
                 found[question] = answer
-                share.add(empty=False)
+                share.add(empty=answer.empty)
         asked = list(missing)
         with closing(writer.answers(list(missing.values()))) as answers:
             for place, answer in answers:
@@ -105,7 +109,11 @@ class KeepingWriter:
                 found[question] = taken = measured(missing[question], answer)
                 kept.add_answer(question, taken)
                 share.add(empty=taken.empty, reason=taken.reason)
-                share.require_few()
+                try:
+                    share.require_few()
+                except ModelError:
+                    kept.forget_empty()
+                    raise
         return [found[question] for question in questions]
 
 
@@ -124,18 +132,25 @@ class KeepingScorer:
     def scored(self, texts: Sequence[str]) -> list[TextScore | None]:
         """The score of each text, in their order; None where none came.
 
+        What did not come in a run that ended is asked for again; in this one once, as it is replayed.
+
         Raises:
             ModelError: of the scorer; or most scores did not come.
         """
+        kept = self._kept
         questions = {text: text_question_of(self._scorer.model, text) for text in texts}
-        found = {text: self._kept.score(question) for text, question in questions.items()}
-        missing = [text for text, score in found.items() if score is None]
+        found = {text: kept.score(question) for text, question in questions.items()}
+        missing = [
+            text
+            for text, score in found.items()
+            if score is None and not kept.added(questions[text])
+        ]
         for _ in range(len(found) - len(missing)):
             self._share.add(empty=False)
         with closing(self._scorer.scores(missing)) as scores:
             for place, score in scores:
                 text = missing[place]
-                self._kept.add_score(questions[text], score)
+                kept.add_score(questions[text], score)
                 found[text] = score
                 self._share.add(empty=score is None, reason="no log-probabilities")
                 self._share.require_few()

@@ -7,8 +7,7 @@ the file may end in half a line, which is dropped; of lines for one question the
 
 import json
 import os
-from collections.abc import Iterable
-from itertools import chain
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, NotRequired
 
@@ -49,10 +48,9 @@ class KeptAnswers:
 
     def __init__(self, lines: Iterable[KeptLine] = (), path: Path | None = None) -> None:
         self._lines = {line["question"]: line for line in lines}
-        self._units: dict[str, dict[str, KeptLine]] = {}
-        self._unit: dict[str, KeptLine] = {}
         self._wanted: dict[str, None] = {}
-        self._path = path
+        self._added: set[str] = set()
+        self.path = path
         self._file: IO[str] | None = None
 
     @classmethod
@@ -65,38 +63,22 @@ class KeptAnswers:
         remedy = "remove the file; what it had is asked for again"
         return cls(_lines_of(path, remedy) if path.exists() else [], path)
 
-    @classmethod
-    def earlier(cls, place: Path) -> "KeptAnswers":
-        """What an earlier output has, a folder, or a file of completions.
-
-        Raises:
-            InputError: no completions are there, links go in a circle, or a line is not as conjoin writes it.
-        """
-        resolved(place)
-        inside = sorted((place / RECORDS).glob(f"{COMPLETIONS}-*.jsonl"))
-        files = inside if place.is_dir() else [place] if place.exists() else []
-        remedy = (
-            "name what `conjoin generate --served` or `synthesize` wrote, or a completions file"
-        )
-        if not files:
-            raise InputError("no completions are kept here", path=place, remedy=remedy)
-        units = {file.name: _lines_of(file, remedy) for file in files}
-        found = cls(chain.from_iterable(units.values()))
-        found._units = {
-            name: {line["question"]: line for line in lines} for name, lines in units.items()
-        }
-        return found
-
-    def begin_unit(self, name: str) -> None:
-        """Of questions that several units of an earlier output asked, give this file's answers first.
-
-        A server does not answer the same to the last digit, and may not have answered one of them.
-        """
-        self._unit = self._units.get(name, {})
-
     def __contains__(self, question: str) -> bool:
         """Whether a line is kept for a question, be it that nothing came."""
-        return question in self._unit or question in self._lines
+        return question in self._lines
+
+    def added(self, question: str) -> bool:
+        """Whether what is kept for a question came since the file was opened, and not in an earlier run."""
+        return question in self._added
+
+    def forget_empty(self) -> None:
+        """Forget answers with nothing in them, so that the same command asks for them again."""
+        self._lines = {
+            question: line
+            for question, line in self._lines.items()
+            if "completion" not in line or (line["completion"] or "").strip()
+        }
+        self._write(self._lines)
 
     def answer(self, question: str) -> WrittenAnswer | None:
         """The answer to a prompt, if one is kept."""
@@ -133,29 +115,83 @@ class KeptAnswers:
 
     def settle(self) -> None:
         """Leave in the file what was asked for here, in that order: equal runs have equal files."""
+        self._write(each for each in self._wanted if each in self._lines)
+
+    def _write(self, questions: Iterable[str]) -> None:
+        """Leave these lines in the file, and no others."""
         if self._file is not None:
             self._file.close()
             self._file = None
-        if self._path is not None:
-            lines = [self._lines[each] for each in self._wanted if each in self._lines]
-            write_text(self._path, "".join(map(_text, lines)))
+        if self.path is not None:
+            write_text(self.path, "".join(_text(self._lines[each]) for each in questions))
 
     def _line(self, question: str) -> KeptLine | None:
         self._wanted[question] = None
-        return self._unit.get(question) or self._lines.get(question)
+        return self._lines.get(question)
 
     def _add(self, line: KeptLine) -> None:
         self._lines[line["question"]] = line
-        if self._path is None:
+        self._added.add(line["question"])
+        if self.path is None:
             return
-        with writing(self._path):
+        with writing(self.path):
             if self._file is None:
-                self._path.parent.mkdir(parents=True, exist_ok=True)
-                if self._path.exists():
-                    os.truncate(self._path, _whole(self._path.read_bytes()))
-                self._file = self._path.open("a", encoding="utf-8")
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                if self.path.exists():
+                    os.truncate(self.path, _whole(self.path.read_bytes()))
+                self._file = self.path.open("a", encoding="utf-8")
             self._file.write(_text(line))
             self._file.flush()
+
+
+class EarlierAnswers(KeptAnswers):
+    """The answers of an earlier output, each unit's own before the others'.
+
+    A server does not score a text the same to the last digit, and may have answered one unit alone.
+
+    Args:
+        files: their lines by their names.
+    """
+
+    def __init__(self, files: Mapping[str, Sequence[KeptLine]]) -> None:
+        every = [line for lines in files.values() for line in lines]
+        # Of answers to the same question one that came counts.
+        super().__init__(sorted(every, key=_came))
+        self._units = {_unit(name): lines for name, lines in files.items()}
+        self._own = KeptAnswers()
+
+    @classmethod
+    def read(cls, place: Path) -> "EarlierAnswers":
+        """What an earlier output has, a folder, or a file of completions.
+
+        Raises:
+            InputError: no completions are there, links go in a circle, or a line is not as conjoin writes it.
+        """
+        resolved(place)
+        inside = sorted((place / RECORDS).glob(f"{COMPLETIONS}-*.jsonl"))
+        files = inside if place.is_dir() else [place] if place.exists() else []
+        remedy = (
+            "name what `conjoin generate --served` or `synthesize` wrote, or a completions file"
+        )
+        if not files:
+            raise InputError("no completions are kept here", path=place, remedy=remedy)
+        return cls({file.name: _lines_of(file, remedy) for file in files})
+
+    def begin_unit(self, name: str) -> None:
+        """Prefer the answers of the same unit, which a new output keeps, or would, in a file of this name."""
+        self._own = KeptAnswers(self._units.get(_unit(name), ()))
+
+    def _line(self, question: str) -> KeptLine | None:
+        return self._own._line(question) or super()._line(question)
+
+
+def _unit(name: str) -> str:
+    """The unit that a file of answers is of, however many there are."""
+    return name.partition("-of-")[0]
+
+
+def _came(line: KeptLine) -> bool:
+    return line.get("completion", line.get("score")) is not None
 
 
 def _text(line: KeptLine) -> str:

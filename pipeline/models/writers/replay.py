@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from pipeline.core.errors import InputError
-from pipeline.models.writers.kept import KeptAnswers
+from pipeline.models.writers.kept import EarlierAnswers
 from pipeline.models.writers.protocol import (
     Prompt,
     Sampling,
@@ -24,11 +24,11 @@ class ReplayWriter:
         sampling: as of then.
     """
 
-    def __init__(self, kept: KeptAnswers, model: str, sampling: Sampling) -> None:
+    def __init__(self, kept: EarlierAnswers, model: str, sampling: Sampling) -> None:
         self._kept, self._model, self._sampling = kept, model, sampling
 
     def begin_unit(self, name: str) -> None:
-        """See ``KeptAnswers``."""
+        """See ``EarlierAnswers``."""
         self._kept.begin_unit(name)
 
     def complete(self, prompts: Sequence[Prompt]) -> list[WrittenAnswer]:

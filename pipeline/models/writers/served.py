@@ -51,7 +51,7 @@ _OTHERS_LOGPROBS = "gives a prompt's tokens the log-probabilities of others"
 _REFUSED = frozenset({400, 405, 413, 422, 501})
 """Statuses of a server that does not want what was asked, and would not want it again."""
 
-_BUSY = frozenset({408, 409, 425, 429, 503})
+_BUSY = frozenset({408, 409, 425, 429, 502, 503, 504})
 """Statuses of a server that may want it later; so may others from 500 on."""
 
 _ENDING = {
@@ -193,7 +193,7 @@ class ServedWriter:
     def _lacks(self) -> str:
         """What is wrong with the log-probabilities of a prompt's tokens; nothing, where they are right."""
         try:
-            return self._tried(self._fault_of_logprobs, self._waits)
+            return self._tried(self._fault_of_logprobs, self._waits, told=True)
         except _RefusedError:
             return _NO_LOGPROBS
         except _MissingError as error:
@@ -360,7 +360,7 @@ class ServedWriter:
         Args:
             request: asks the server.
             waits: seconds before each further try.
-            told: whether it is said that the server is slow, as where nothing else shows that it is asked.
+            told: whether to print a line at each timeout: in trials, before any progress shows.
 
         Raises:
             _RefusedError: the server does not want it.

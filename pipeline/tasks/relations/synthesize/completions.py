@@ -13,7 +13,7 @@ from pipeline.models.loading import identity, locate
 from pipeline.models.roles import CAUSAL_LM, check_role, load_role
 from pipeline.models.writers.address import served_identity
 from pipeline.models.writers.asking import AskedModel, connected
-from pipeline.models.writers.kept import KeptAnswers
+from pipeline.models.writers.kept import EarlierAnswers
 from pipeline.models.writers.local import LocalWriter
 from pipeline.models.writers.protocol import (
     Answering,
@@ -58,7 +58,7 @@ class Completions:
             self.identity = served_identity(self._name)
         else:
             place = Path(str(settings.replay))
-            replayed = KeptAnswers.earlier(place)
+            replayed = EarlierAnswers.read(place)
             known = settings.model or _model_of(place)
             self._name = known.removeprefix(SERVED)
             # A manifest names a model so; a name that was given may be one behind an address.
