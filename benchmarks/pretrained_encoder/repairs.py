@@ -17,31 +17,29 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from benchmarks.genia.harvest_precision import Gold, gold_of, training_sentences
 from benchmarks.pretrained_encoder.controls import rows_of
 from pipeline.core.console import table
-from pipeline.core.types import Candidate
+from pipeline.core.types import Candidate, Span
 from pipeline.tasks.coordination.model import CoordinationPredictor
 
-Ends = tuple[int, int]
+
+def boundary(row: Candidate) -> Span:
+    """The outer boundary of a row."""
+    return Span(row.conjuncts[0].start, row.conjuncts[-1].end)
 
 
-def ends_of(row: Candidate) -> Ends:
-    """The outer boundary of a row, half-open."""
-    return row.conjuncts[0].start, row.conjuncts[-1].end
-
-
-def best_ends(rows: Sequence[Candidate], folder: Path) -> list[Ends | None]:
+def best_boundaries(rows: Sequence[Candidate], folder: Path) -> list[Span | None]:
     """The outer boundary that a predictor finds best at each row's coordinator."""
     predictor = CoordinationPredictor.load(folder)
     found = predictor.predict([row.words for row in rows], [row.coordinator for row in rows])
-    return [None if own is None else (own.span.start, own.span.end) for own in found]
+    return [own and own.span for own in found]
 
 
-def right(rows: Sequence[Candidate], said: Sequence[Ends | None], gold: Gold) -> list[bool]:
+def right(rows: Sequence[Candidate], said: Sequence[Span | None], gold: Gold) -> list[bool]:
     """Whether each boundary that is said is the treebank's."""
     verdicts = []
     for row, own in zip(rows, said, strict=True):
-        conjuncts = gold[row.sentence_id, row.coordinator].conjuncts
+        known = gold[row.sentence_id, row.coordinator]
         if own is not None:
-            verdicts.append(own == (conjuncts[0].start, conjuncts[-1].end))
+            verdicts.append((own.start, own.end) == (known.start, known.end))
     return verdicts
 
 
@@ -61,14 +59,16 @@ def main(given: argparse.Namespace) -> None:
     ]
     accepted = [row for row in believed if (row.sentence_id, row.coordinator) in gold]
     said = {
-        f"best of {name}": best_ends(rejected, given.corpus / "runs" / name / at / "predictor")
+        f"best of {name}": best_boundaries(
+            rejected, given.corpus / "runs" / name / at / "predictor"
+        )
         for name in given.predictors
     }
     one, *others = said.values()
     agreed = [each if all(own[i] == each for own in others) else None for i, each in enumerate(one)]
     judged = {
-        "believed, as the parser has it": (accepted, [ends_of(row) for row in accepted]),
-        "rejected, as the parser has it": (rejected, [ends_of(row) for row in rejected]),
+        "believed, as the parser has it": (accepted, [boundary(row) for row in accepted]),
+        "rejected, as the parser has it": (rejected, [boundary(row) for row in rejected]),
         **{f"rejected, {name}": (rejected, own) for name, own in said.items()},
         "rejected, where these agree": (rejected, agreed),
     }

@@ -1,6 +1,8 @@
 """Where candidates lie in a folder: as ``generate`` wrote them, or as a release of a corpus has them."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from pipeline.core.errors import InputError
 from pipeline.core.files import leads_out, require_regular, utf8_name
@@ -17,6 +19,11 @@ SERVED = "served:"
 
 _OWN, _RELEASED = "candidates-*.parquet", "data/train-*.parquet"
 """A corpus folder; a release folder, whose other splits and configurations are not candidates."""
+
+
+def is_proposed(run: Mapping[str, Any]) -> bool:
+    """Whether a model behind an address wrote a run's fills, one context at a time."""
+    return str(run.get("model")).startswith(SERVED)
 
 
 def candidate_shards(folder: Path) -> list[Path]:

@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 
 from pipeline.core.annotation import described, from_json
-from pipeline.core.candidates import HARVESTED, SERVED
+from pipeline.core.candidates import HARVESTED, is_proposed
 from pipeline.core.families import FAMILY_FACTS
 from pipeline.core.types import COLUMNS
 
@@ -19,21 +19,16 @@ TREEBANK = "treebank"
 def synchronized(manifest: Mapping[str, Any]) -> set[bool | None]:
     """Whether the runs filled both contexts at once: yes, no, or (None) not recorded, or in neither way."""
     said = [
-        None if _proposed(run) else run.get("settings", {}).get("sync")
+        None if is_proposed(run) else run.get("settings", {}).get("sync")
         for run in manifest["generations"].values()
         if run.get("settings", {}).get("fills") != HARVESTED
     ]
     return {each if isinstance(each, bool) else None for each in said} or {None}
 
 
-def _proposed(run: Mapping[str, Any]) -> bool:
-    """Whether a model behind an address wrote a run's fills, one context at a time."""
-    return str(run.get("model")).startswith(SERVED)
-
-
 def proposed(manifest: Mapping[str, Any]) -> set[bool]:
     """Whether the runs' fills were proposed in either context, and ranked in both."""
-    return {_proposed(run) for run in manifest["generations"].values()} or {False}
+    return {is_proposed(run) for run in manifest["generations"].values()} or {False}
 
 
 def attested(manifest: Mapping[str, Any]) -> set[bool]:

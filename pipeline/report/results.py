@@ -15,7 +15,7 @@ from pipeline.core.annotation import (
     shared_level,
     unknown,
 )
-from pipeline.core.candidates import HARVESTED, SERVED
+from pipeline.core.candidates import HARVESTED, is_proposed
 from pipeline.core.cards.candidates import CandidatesManifest
 from pipeline.core.cards.models import PretrainCard
 from pipeline.core.comparison import Comparison
@@ -233,7 +233,7 @@ def read_generation(corpus: Path, folder: str) -> Generation:
         rest += ["by errors"] if about.get("inputs", {}).get("targets") else []
         apart = not settings.get("sync")
         way = "not synchronized" if apart else "synchronized"
-        if str(about.get("model")).startswith(SERVED):  # in one order each, and ranked in both
+        if is_proposed(about):  # in one order each, and ranked in both
             way = "proposed in one order" if apart else "proposed"
         named, group = [generator_name(model), way], 0
         if (fills := settings.get("fills", "free")) != "free":
