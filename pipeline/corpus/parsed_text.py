@@ -6,6 +6,7 @@ They are made of the parser's dependency trees, as the treebank's are of people'
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from pipeline.core.annotation import Annotation, unknown
 from pipeline.core.corpus_folder import DEPENDENCIES_FILE, require_ingested
@@ -19,7 +20,7 @@ from pipeline.corpus.dependency_rows import (
 )
 from pipeline.corpus.sentence_trees import TREEBANK
 from pipeline.text.dependencies import tree_in
-from pipeline.text.dependency_phrases import DependencyPhrases, phrases_of
+from pipeline.text.dependency_phrases import READING, DependencyPhrases, phrases_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +43,9 @@ class ParsedText:
         return f"{TREEBANK} and {self.name}"
 
     @property
-    def sha256(self) -> str:
-        """Digest of the file that has the dependency trees."""
-        return sha256_of(self.corpus / DEPENDENCIES_FILE)
+    def inputs(self) -> dict[str, Any]:
+        """What a run that reads its phrases depends on: the file of dependency trees, and how they are read."""
+        return {"dependencies": sha256_of(self.corpus / DEPENDENCIES_FILE), "phrases": READING}
 
     def phrases(self, sentences: Sequence[Sentence]) -> dict[str, DependencyPhrases]:
         """The coordinations and constituents of those sentences that came parsed, by id.

@@ -40,7 +40,7 @@ class ParsedTextSource(NaturalTextSource):
 
     def inputs(self) -> dict[str, Any]:
         """The same, and the trees."""
-        return {**super().inputs(), "dependencies": self._text.sha256}
+        return {**super().inputs(), **self._text.inputs}
 
     def model(self) -> str:
         """No row of the trees says whose they are."""

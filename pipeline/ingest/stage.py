@@ -35,7 +35,9 @@ from pipeline.ingest.of_sentences import read_sentences
 from pipeline.ingest.reading import ReadRows
 from pipeline.ingest.settings import IngestSettings
 
-ALGORITHM = 1
+ALGORITHM = (
+    2  # 2: dependency trees' conjuncts are read with their auxiliaries, brackets and shared markers
+)
 """Raise it when other code makes other sentences or draws of the same inputs (tests/test_golden.py)."""
 
 

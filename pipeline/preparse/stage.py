@@ -242,7 +242,7 @@ def _fingerprint(settings: PreparseSettings, card: ParserCard, plan: ParsePlan) 
     model = parser_identity(card)
     # As above: where no text came parsed, trees stay current.
     if card["source"] == TREEBANK and (text := parsed_text(settings.corpus)):
-        inputs["dependencies"] = text.sha256
+        inputs |= text.inputs
         model["name"] = text.beside_treebank
     return Fingerprint(
         settings=settings.model_dump(mode="json", include=fields),

@@ -9,6 +9,10 @@ first one is what is below its word, without the others, and without what is sha
   of "he [ran] and [jumped]" has the first's), an auxiliary, a marker, a case ("in [France] and [Spain]"), or
   what a noun has before it ("the [men] and [women]"; but "[the men] and [their wives]"). All else on the left
   (adverbs, what is fronted) is the first's own, unless it stands outside something shared.
+- A conjunct that is a finite verb or has a subject shares no auxiliary and nothing that a noun has before it:
+  "it [was tasty] and [came late]", "[you are a person] and [you left]". A marker it shares: "because [it
+  rained] and [she slept]". A clause whose verb is left out has a subject, too: "[Mary won gold] and [Peter
+  bronze]".
 - What stands behind the other conjuncts is shared.
 
 A conjunct with words in between that are not its own is none, and the structure is counted under a reason.
@@ -23,9 +27,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from pipeline.core.types import Coordination, Span
-from pipeline.text.coordinations import UNTAGGED, clear_tag
+from pipeline.text.coordinations import UNTAGGED, clear_tag, is_balanced
 from pipeline.text.dependencies import ABSENT, DependencyTree, TreebankWord, edges
 from pipeline.text.trees import escape
+
+READING = 2
+"""Raise it when other phrases are read off the same trees; 2: conjuncts keep auxiliaries and brackets."""
 
 UNJOINED = "conjuncts without a coordinator"
 SPLIT = "a conjunct with other words in between"
@@ -164,27 +171,85 @@ def _is_shared(tree: DependencyTree, word: TreebankWord, later: Sequence[Treeban
     if heads & {each.number for each in later}:
         return True
     kind = _KINDS.get(word.relation)
-    theirs = {
+    theirs = {kind for one in later for kind in _kinds_before(tree, one)}
+    if kind is None or kind in theirs:
+        return False
+    head = tree.word(word.head)
+    before = {
         _KINDS.get(each.relation)
-        for one in later
-        for each in tree.children(one.number)
-        if each.number < one.number
+        for each in tree.children(head.number)
+        if each.number < word.number
     }
-    # With a subject of its own another is a whole clause.
-    clauses = kind in ("auxiliary", "marker") and "subject" in theirs
-    return kind is not None and kind not in theirs and not clauses
+    clauses = "subject" in theirs
+    if kind in ("subject", "marker"):  # behind its subject a marker is a verb's own
+        return not (clauses and "subject" in before)
+    clauses |= any(_is_finite(one) and not _is_finite(head) for one in later)
+    if kind == "case":  # "of [the fact] and [that we left]"; but "[they are at home] and [we left]"
+        clauses &= not before.isdisjoint({"subject", "auxiliary"})
+    return not clauses
+
+
+def _kinds_before(tree: DependencyTree, one: TreebankWord) -> set[str | None]:
+    """The kinds of what a later conjunct has of its own on its left."""
+    before = [each for each in tree.children(one.number) if each.number < one.number]
+    kinds = {_KINDS.get(each.relation) for each in before}
+    return kinds | {"subject"} if _stands_for_a_subject(tree, one) else kinds
+
+
+def _stands_for_a_subject(tree: DependencyTree, one: TreebankWord) -> bool:
+    """Whether a conjunct is a clause without its verb that begins with the subject ("and [Peter bronze]").
+
+    The word in the verb's place has *orphans*. The enhanced layer says what it is of the empty node that
+    stands for the verb; without one, a noun with no case that stands before them is the subject.
+    """
+    orphans = [each for each in tree.children(one.number) if each.relation == "orphan"]
+    if not orphans:
+        return False
+    of_verb = [
+        relation.partition(":")[0]
+        for each in (one, *orphans)
+        for (_, minor), relation in edges(each.deps) or ()
+        if minor
+    ]
+    if of_verb:
+        return not _SUBJECTS.isdisjoint(of_verb)
+    cased = any(each.relation == "case" for each in tree.children(one.number))
+    return one.upos in _NOMINAL and not cased and one.number < orphans[0].number
+
+
+def _is_finite(word: TreebankWord) -> bool:
+    """Whether a word is a verb that needs no auxiliary, by its features, or by the Penn tag without any."""
+    if word.feats != ABSENT:
+        return "VerbForm=Fin" in word.feats.split("|")
+    return word.xpos in ("VBZ", "VBD", "VBP")
 
 
 def _piece(tree: DependencyTree, numbers: set[int]) -> Span | None:
-    """Words as a span, without marks at its ends; None: there are others in between."""
+    """Words as a span, without marks at its ends; None: there are others in between.
+
+    A bracket or quote whose partner is inside stays.
+    """
     ordered = sorted(numbers)
-    while ordered and _is_mark(tree.word(ordered[-1])):
-        ordered.pop()
-    while ordered and _is_mark(tree.word(ordered[0])):
-        del ordered[0]
-    if not ordered or ordered[-1] - ordered[0] + 1 != len(ordered):
+    if all(_is_mark(tree.word(number)) for number in ordered):
+        return None
+    while stripped := _stripped(tree, ordered):
+        ordered = stripped
+    if ordered[-1] - ordered[0] + 1 != len(ordered):
         return None
     return Span(ordered[0] - 1, ordered[-1])
+
+
+def _stripped(tree: DependencyTree, ordered: list[int]) -> list[int]:
+    """Words without the mark at an end, or without those at both; empty: none is to go."""
+    first, last = (_is_mark(tree.word(number)) for number in (ordered[0], ordered[-1]))
+    ways = ((last, ordered[:-1]), (first, ordered[1:]), (first and last, ordered[1:-1]))
+    unbalanced = not _is_closed(tree, ordered)
+    return next((left for may, left in ways if may and (unbalanced or _is_closed(tree, left))), [])
+
+
+def _is_closed(tree: DependencyTree, numbers: Sequence[int]) -> bool:
+    """Whether brackets and quotes in some words balance."""
+    return is_balanced([tree.word(number).form for number in numbers])
 
 
 def _is_mark(word: TreebankWord) -> bool:

@@ -33,6 +33,88 @@ def test_a_shared_subject_leaves_verb_phrases() -> None:
     ) == ("[He was taken] and [they left]", "S")  # fmt: skip
 
 
+FINITE = "VerbForm=Fin"
+
+
+def test_a_finite_verb_shares_no_auxiliary() -> None:
+    """Was tasty and came late; was built and remains; but an imperative beside one that has *do*."""
+    assert read(
+        "It it PRON 3 nsubj", "was be AUX 3 cop", "tasty tasty ADJ 0 root", "and and CCONJ 5 cc",
+        f"came come VERB 3 conj {FINITE}", "late late ADV 5 advmod",
+    ) == ("It [was tasty] and [came late]", "VP")  # fmt: skip
+    assert read(
+        "It it PRON 3 nsubj", "was be AUX 3 aux:pass", "built build VERB 0 root VerbForm=Part",
+        "and and CCONJ 5 cc", f"stands stand VERB 3 conj {FINITE}",
+    ) == ("It [was built] and [stands]", "VP")  # fmt: skip
+    assert read(
+        "Do do AUX 3 aux", "not not PART 3 advmod", f"sit sit VERB 0 root {FINITE}", "and and CCONJ 5 cc",
+        f"argue argue VERB 3 conj {FINITE}",
+    ) == ("Do [not sit] and [argue]", "VP")  # fmt: skip
+
+
+def test_a_clause_beside_a_noun_that_is_said_of_something() -> None:
+    """Determiner, copula and subject are the first's; a case is, where the noun is a clause's."""
+    assert read(
+        "You you PRON 4 nsubj", "are be AUX 4 cop", "a a DET 4 det", "person person NOUN 0 root",
+        "and and CCONJ 7 cc", "you you PRON 7 nsubj", f"leave leave VERB 4 conj {FINITE}",
+    ) == ("[You are a person] and [you leave]", "S")  # fmt: skip
+    assert read(
+        "They they PRON 4 nsubj", "are be AUX 4 cop", "at at ADP 4 case", "home home NOUN 0 root",
+        "and and CCONJ 7 cc", "we we PRON 7 nsubj", f"left leave VERB 4 conj {FINITE}",
+    ) == ("[They are at home] and [we left]", "S")  # fmt: skip
+    assert read(
+        "Hear hear VERB 0 root", "of of ADP 4 case", "the the DET 4 det", "fact fact NOUN 1 obl",
+        "and and CCONJ 8 cc", "that that SCONJ 8 mark", "we we PRON 8 nsubj",
+        f"left leave VERB 4 conj {FINITE}",
+    ) == ("Hear of [the fact] and [that we left]", "NP")  # fmt: skip
+
+
+def test_clauses_share_a_marker() -> None:
+    """Else the second would hang on the verb above."""
+    rain = (
+        "Left leave VERB 0 root", "because because SCONJ 4 mark", "it it PRON 4 nsubj",
+        f"rained rain VERB 1 advcl {FINITE}", "and and CCONJ {0} cc",
+    )  # fmt: skip
+    slept = ("she she PRON {0} nsubj", f"slept sleep VERB 4 conj {FINITE}")
+    assert read(*(each.format(7) for each in (*rain, *slept))) == (
+        "Left because [it rained] and [she slept]", "S",
+    )  # fmt: skip
+    second = (*rain, "since since SCONJ {0} mark", *slept)
+    assert read(*(each.format(8) for each in second)) == (
+        "Left [because it rained] and [since she slept]", "SBAR",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("deps", "said"),
+    [
+        ("_", ("[Mary won gold] and [Peter bronze]", "S")),
+        ("2.1:nsubj", ("[Mary won gold] and [Peter bronze]", "S")),
+        ("2.1:obj", ("Mary [won gold] and [Peter bronze]", "VP")),
+    ],
+)
+def test_a_clause_without_its_verb_has_its_subject(deps: str, said: tuple[str, str]) -> None:
+    """What stands for the verb is its subject, unless the enhanced layer calls it something else."""
+    assert said == read(
+        "Mary Mary PROPN 2 nsubj", f"won win VERB 0 root {PAST}", "gold gold NOUN 2 obj",
+        "and and CCONJ 5 cc", f"Peter Peter PROPN 2 conj _ _ {deps}", "bronze bronze NOUN 5 orphan",
+    )  # fmt: skip
+
+
+def test_a_bracket_whose_partner_is_inside_stays() -> None:
+    """One around a whole conjunct does not."""
+    sides = ("novels novel NOUN {0} appos", ") ) PUNCT {1} punct", "and and CCONJ {2} cc")
+    inside = ("books book NOUN 0 root", "( ( PUNCT 3 punct", *sides, "films film NOUN 1 conj")
+    assert read(*(each.format(1, 3, 6) for each in inside))[0] == "[books ( novels )] and [films]"
+    around = (
+        "( ( PUNCT 2 punct",
+        "books book NOUN 0 root",
+        ") ) PUNCT 2 punct",
+        "and and CCONJ 5 cc",
+    )
+    assert read(*around, "films film NOUN 2 conj")[0] == "( [books] ) and [films]"
+
+
 def test_a_shared_auxiliary_stays_outside() -> None:
     """With an object behind the other, which is the other's."""
     assert read(
