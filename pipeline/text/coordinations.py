@@ -12,6 +12,7 @@ structure if, on both sides of the last CC that is not both, either or neither, 
 Conjuncts are then taken segment by segment, as for GENIA.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
@@ -74,6 +75,39 @@ def ptb_coordinations(tree: Tree) -> list[Coordination]:
     return sorted((c for c in found if c is not None), key=lambda c: c.coordinator)
 
 
+ONE_SIDED = "coordinator without conjuncts on both sides (counts coordinators)"
+"""Why a coordinator is in no structure: a sentence may begin with it."""
+
+UNLIKE = "coordinator between phrases that are not alike (counts coordinators)"
+"""Why one is in none with something on either side: plain brackets do not say what its conjuncts are."""
+
+
+def uncoordinated(tree: Tree) -> Counter[str]:
+    """The coordinators of one tree that ``ptb_coordinations`` finds no structure for, by reason.
+
+    Args:
+        tree: as there.
+    """
+    found = Counter[str]()
+    for node, spans in constituents_of(tree):
+        coordinators = _coordinators(node)
+        if not coordinators or _coordination(node, spans) is not None:
+            continue
+        sides = (node[: coordinators[-1]], node[coordinators[-1] + 1 :])
+        both = all(any(_kind(child) not in _PUNCTUATION for child in side) for side in sides)
+        found[UNLIKE if both else ONE_SIDED] += 1
+    return found
+
+
+def _coordinators(node: Tree) -> list[int]:
+    """Which children of a constituent are coordinators."""
+    return [
+        i
+        for i, child in enumerate(node)
+        if _kind(child) == "CC" and is_tag(child) and child[0].lower() not in PRECONJUNCTIONS
+    ]
+
+
 def _kind(child: Tree) -> str:
     label = base_label(child.label())
     if is_tag(child):
@@ -84,11 +118,7 @@ def _kind(child: Tree) -> str:
 def _coordination(node: Tree, spans: list[Span]) -> Coordination | None:
     category = base_label(node.label())
     kinds = [_kind(child) for child in node]
-    coordinators = [
-        i
-        for i, child in enumerate(node)
-        if kinds[i] == "CC" and is_tag(child) and child[0].lower() not in PRECONJUNCTIONS
-    ]
+    coordinators = _coordinators(node)
     if not coordinators:
         return None
     coordinator = coordinators[-1]

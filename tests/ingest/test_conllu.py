@@ -120,6 +120,19 @@ def joined(name: str, word: str, *, glued: str = "_") -> str:
     return conllu(name, *(f"{each} _ {glued}" for each in words))
 
 
+def test_sentences_without_a_name_are_numbered_among_all(tmp_path: Path) -> None:
+    """So that ids stay where another version reads more of a document, or less."""
+    one = conllu("", *TEA).partition("\n")[2]
+    text = one + one.replace("tea\t", "10 000\t", 1) + one
+    source = write(tmp_path / "toy-ud-train.conllu", text)
+    assert [s.sentence_id for s in ingest(source, tmp_path / "out")] == [
+        "toy/toy-ud-train/1", "toy/toy-ud-train/3",
+    ]  # fmt: skip
+    write(source, one, conllu("1", *TEA))
+    with pytest.raises(InputError, match="this sent_id, or with none and this number"):
+        ingest(source, tmp_path / "out")
+
+
 def test_another_language_has_its_own_coordinators(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

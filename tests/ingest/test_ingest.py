@@ -24,6 +24,7 @@ from pipeline.ingest.settings import IngestSettings
 from pipeline.ingest.stage import run
 from pipeline.sharing.corpora import command as corpora
 from pipeline.sharing.corpora.settings import CorporaSettings
+from pipeline.text.coordinations import ONE_SIDED
 from pipeline.text.natural import join_words
 
 IDS = [f"s{i}" for i in range(100)]
@@ -86,7 +87,7 @@ def test_everything_is_written(tmp_path: Path) -> None:
         "unlabelled_seeds": {"without_coordination": 3, "of_10_words_or_more": 1},
         "raw_text": 15,
         "held_out_in_training": 1,
-        "refused": {"tree of a file outside sections 02-23": 1},
+        "refused": {"tree of a file outside sections 02-23": 1, ONE_SIDED: 1},
         "draws": {
             f"seed-{seed}/{n}": {"labelled": n, "validation": n // 5}
             for seed in (0, 3) for n in (5, 10)

@@ -2,7 +2,14 @@
 
 import pytest
 
-from pipeline.text.coordinations import is_balanced
+from pipeline.text.coordinations import (
+    ONE_SIDED,
+    UNLIKE,
+    is_balanced,
+    ptb_coordinations,
+    uncoordinated,
+)
+from pipeline.text.trees import parse_tree
 
 
 @pytest.mark.parametrize(
@@ -25,3 +32,21 @@ from pipeline.text.coordinations import is_balanced
 def test_brackets_close_what_was_opened_and_quotes_are_even(words: str, expected: bool) -> None:
     """In their order, whatever word they are part of; an apostrophe is no quote."""
     assert is_balanced(words.split()) is expected
+
+
+@pytest.mark.parametrize(
+    ("tree", "reasons"),
+    [
+        ("(S (CC And) (NP (PRP he)) (VP (VBD left)))", {ONE_SIDED: 1}),
+        ("(NP (NNS dogs) (, ,) (CC but) (. .))", {ONE_SIDED: 1}),
+        ("(S (NP (PRP it)) (VP (VP (VBZ is)) (CC and) (ADVP (RB always))))", {UNLIKE: 1}),
+        ("(NP (NN tea) (CC and) (NN milk))", {}),
+        ("(NP (CC both) (NN tea))", {}),
+        ("(NP (NP (NN tea) (CC and) (NN milk)) (CC or) (VP (VBG drinking)))", {UNLIKE: 1}),
+    ],
+)
+def test_coordinators_in_no_structure_are_counted(tree: str, reasons: dict[str, int]) -> None:
+    """Each that the rule leaves out, and none that it reads."""
+    parsed = parse_tree(f"(ROOT {tree})")
+    assert dict(uncoordinated(parsed)) == reasons
+    assert len(ptb_coordinations(parsed)) == tree.count("(NN milk)")

@@ -52,8 +52,8 @@ def read_universal(
     """Yield the sentences of all documents in a split.
 
     A document is what ``# newdoc`` begins, else a file; a sentence is called by its ``sent_id``, else by its
-    number in its document. Conjuncts that no coordinator joins ("A, B, C") are counted; a sentence with a
-    structure that cannot be read is left out, for it would pass for one without.
+    number among all of its document. Conjuncts that no coordinator joins ("A, B, C") are counted; a sentence
+    with a structure that cannot be read is left out, for it would pass for one without.
 
     Args:
         source: a folder with ``.conllu`` files at any depth, plain or packed by gzip or xz, or one file.
@@ -175,6 +175,7 @@ def _documents(
     """The documents of a file, each with a path: that of the file and the document's name."""
     found: list[tuple[str, list[ReadSentence]]] = []
     names = set[str]()
+    number = 0
     for tree in trees:
         begins = next(filter(None, map(_DOCUMENT.fullmatch, tree.comments)), None)
         if begins or not found:
@@ -185,14 +186,15 @@ def _documents(
             elif begins and found:
                 path = f"{own}/{len(found) + 1}.conllu"
             found.append((path, []))
-            names = set()
-        sentence = kept(tree, len(found[-1][1]) + 1, f"{place}:{tree.line}", tally)
+            names, number = set(), 0
+        number += 1
+        sentence = kept(tree, number, f"{place}:{tree.line}", tally)
         if sentence is None:
             continue
         if str(sentence.number) in names:
             raise InputError(
-                "two sentences of a document with this sent_id", path=place, line=tree.line,
-                sentence_id=str(sentence.number)[:100], remedy="number them apart",
+                "two sentences of a document with this sent_id, or with none and this number", path=place,
+                line=tree.line, sentence_id=str(sentence.number)[:100], remedy="name them apart",
             )  # fmt: skip
         names.add(str(sentence.number))
         found[-1][1].append(sentence)

@@ -9,7 +9,7 @@ from pipeline.core.errors import InputError
 from pipeline.core.files import files_within, require_regular, utf8_name
 from pipeline.core.tally import Tally
 from pipeline.core.types import Sentence
-from pipeline.text.coordinations import ptb_coordinations
+from pipeline.text.coordinations import ptb_coordinations, uncoordinated
 from pipeline.text.trees import read_off, read_trees, without_empty
 
 
@@ -26,7 +26,8 @@ def read_ptb(source: Path, tally: Tally, *, license_: str) -> Iterator[Sentence]
 
     Args:
         source: a .mrg file, or a folder with .mrg files at any depth.
-        tally: counts kept trees, and those of other sections or without words.
+        tally: counts kept trees, those of other sections or without words, and coordinators in no structure,
+            whose trees are kept.
         license_: recorded with every sentence.
 
     Raises:
@@ -44,6 +45,8 @@ def read_ptb(source: Path, tally: Tally, *, license_: str) -> Iterator[Sentence]
             else:
                 tally.keep()
                 words, tags, text = read_off(cleaned)
+                for reason, count in uncoordinated(cleaned).items():
+                    tally.refuse(reason, count, place=f"{path}:{line}")
                 yield Sentence(
                     sentence_id=f"ptb/{path.stem}/{number}",
                     doc_id=path.stem,

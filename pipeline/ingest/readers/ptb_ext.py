@@ -16,6 +16,7 @@ from pipeline.core.errors import InputError
 from pipeline.core.files import files_within
 from pipeline.core.tally import Tally
 from pipeline.core.types import Coordination, Sentence
+from pipeline.text.coordinations import ONE_SIDED
 from pipeline.text.trees import (
     base_label,
     constituents_of,
@@ -171,5 +172,5 @@ def _coordinations(tree: Tree, tally: Tally) -> list[Coordination]:
                     )
                 )
             else:
-                tally.refuse("coordinator without conjuncts on both sides (counts coordinators)")
+                tally.refuse(ONE_SIDED)
     return sorted(found, key=lambda c: c.coordinator)

@@ -5,7 +5,7 @@ bad tree costs one tree.
 """
 
 import re
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from pipeline.ingest.document_licences import Licences
 from pipeline.ingest.document_sentences import ReadSentence, sentences_of_documents
 from pipeline.ingest.splitting import Splitter
 from pipeline.text.bracketings import COMMENT, Bracketing, bracketings
-from pipeline.text.coordinations import WITHHELD, is_withheld, ptb_coordinations
+from pipeline.text.coordinations import WITHHELD, is_withheld, ptb_coordinations, uncoordinated
 from pipeline.text.trees import base_label, parse_tree, read_off, without_empty
 from pipeline.text.unpacking import UnpackingAllowance
 
@@ -44,7 +44,8 @@ def read_treebank(
 
     Args:
         source: a file, an archive or a folder: see ``bracket_files``.
-        tally: counts kept trees, and all that is not kept, with the places of the first few.
+        tally: counts kept trees, all that is not kept, and coordinators in no structure, whose sentences are
+            kept, with the places of the first few.
         splitter: which document is in which split.
         licences: of the documents.
         allowance: what packed files may unpack to.
@@ -76,7 +77,7 @@ def _trees(file: BracketFile, tally: Tally, strict: bool) -> Iterator[ReadSenten
             tally.refuse(found.fault, place=place)
             continue
         try:
-            parsed = _parsed(found, number, file.place)
+            read = _parsed(found, number, file.place)
         except InputError as error:
             if strict:
                 raise
@@ -87,12 +88,14 @@ def _trees(file: BracketFile, tally: Tally, strict: bool) -> Iterator[ReadSenten
             reason = _reason(error)
             tally.refuse(reason, place=f"{place}: {error.what.removeprefix(f'{reason}: ')}")
             continue
-        if parsed is None:
+        if read is None:
             tally.refuse("tree of empty elements only", place=place)
-        elif is_withheld(parsed.words):
+        elif is_withheld(read[0].words):
             tally.refuse(WITHHELD, place=place)
         else:
-            yield parsed
+            for reason, count in read[1].items():
+                tally.refuse(reason, count, place=place)
+            yield read[0]
 
 
 def _apart(found: Bracketing) -> list[Bracketing]:
@@ -103,7 +106,8 @@ def _apart(found: Bracketing) -> list[Bracketing]:
     return pieces if len(pieces) > 1 and any(not piece.fault for piece in pieces) else []
 
 
-def _parsed(found: Bracketing, number: int, place: str) -> ReadSentence | None:
+def _parsed(found: Bracketing, number: int, place: str) -> tuple[ReadSentence, Counter[str]] | None:
+    """What is kept of a tree, and its coordinators in no structure; None: it has no words."""
     if found.fault:
         raise InputError(
             f"{found.fault}: {found.text[:40]!r}", path=place, line=found.line,
@@ -115,7 +119,8 @@ def _parsed(found: Bracketing, number: int, place: str) -> ReadSentence | None:
         return None
     _usual_labels(cleaned)
     words, tags, text = read_off(cleaned)
-    return ReadSentence(number, words, tags, text, tuple(ptb_coordinations(cleaned)))
+    kept = ReadSentence(number, words, tags, text, tuple(ptb_coordinations(cleaned)))
+    return kept, uncoordinated(cleaned)
 
 
 _WITH_FUNCTION = re.compile(r"([A-Za-z]+\$?)[*_/].+")
