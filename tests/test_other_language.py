@@ -195,6 +195,11 @@ def test_a_predictor_keeps_them(corpus: Path, made: Path, tmp_path: Path) -> Non
     )  # fmt: skip
     folder = corpus / "runs/tiny/10/seed-0/predictor"
     assert read_json(folder / "predictor.json")["coordinators"] == ["en", "of"]
+    # A run of other ones is stale.
+    assert read_json(folder.parent / "finished.json")["about"]["inputs"]["coordinators"] == [
+        "en",
+        "of",
+    ]
     evaluate.run(EvaluateSettings(corpus=corpus))
     assert read_json(corpus / "evaluation/metrics.json")["instances"]["overall"] == 6
     release.run(ReleaseSettings(candidates=folder.parent, out=tmp_path / "released", license="MIT"))

@@ -16,7 +16,7 @@ from pipeline.core.cards.runs import RunCard, RunPaper, RunSettings
 from pipeline.core.claims import Claim
 from pipeline.core.console import Meter, say, table, warn
 from pipeline.core.corpora import COORDINATION
-from pipeline.core.corpus_folder import inputs_in, require_ingested
+from pipeline.core.corpus_folder import coordinators_of, inputs_in, require_ingested
 from pipeline.core.documents import read_json
 from pipeline.core.errors import ConjoinError, InputError, ModelError, SettingsError
 from pipeline.core.fingerprint import Fingerprint, Output, versions_of
@@ -27,6 +27,7 @@ from pipeline.core.runs import NO_AUGMENTATION, System
 from pipeline.core.schema import scored_schema
 from pipeline.core.settings import flag_of
 from pipeline.core.tally import Tally
+from pipeline.corpus.coordinators import coordinators_input
 from pipeline.executor import launch
 from pipeline.executor.checkpoints import TrainingCheckpoints, TrainingState
 from pipeline.models.loading import identity, locate
@@ -283,6 +284,8 @@ class _Run:
         # Of a run without variants it is what it was before there were any.
         variants = {"augmentation": dict(augmentation.facts)} if augmentation else {}
         given = data.about(trees=self.settings.brackets is not None)
+        # The predictor asks about no other words, and fills have none of them.
+        given |= coordinators_input(coordinators_of(self.settings.corpus))
         devices = sorted(set(self._said(launch.describe(self.group.device))))
         return Fingerprint(
             settings=self._recorded(),
