@@ -230,7 +230,9 @@ def settings_of(
                 else:
                     given[arguments.pop(0)] = word
                 continue
-            name = word[2:].replace("-", "_")
+            option, given_so, value = word[2:].partition("=")  # as in --steps=100
+            words[:0] = [value] if given_so else []
+            name = option.replace("-", "_")
             negative = name.removeprefix("no_")
             if (field := kind.model_fields.get(negative)) and field.annotation is bool:
                 given[negative] = name == negative

@@ -38,10 +38,12 @@ from pipeline.core.names import PLAIN_NAME, is_plain_name, nearest, of_a_draw
 from pipeline.core.settings import require_entry, shown
 from pipeline.experiments.experiment import SOURCES, Experiment, table_of
 from pipeline.generate.settings import GenerateSettings
+from pipeline.generate.structures import require_consistent
 from pipeline.harvest.settings import HarvestSettings
 from pipeline.ingest.settings import IngestSettings
 from pipeline.pretrain.settings import PretrainSettings
 from pipeline.select.settings import SelectSettings
+from pipeline.select.strata import size_of_draw
 from pipeline.tasks.relations.synthesize.settings import SynthesizeSettings
 from pipeline.train.settings import TrainSettings
 
@@ -256,9 +258,12 @@ class _OfCorpus:
 
     def _generate(self, name: str, seed: int) -> None:
         given = {"corpus": Path("data", self._corpus), "seed": seed}
-        lm = self._settings(GenerateSettings, given, name).lm
-        self._language_model(lm)
-        self._add("generate", [name, seed], name=name, lm=lm, seed=seed)
+        settings = self._settings(GenerateSettings, given, name)
+        require_consistent(settings)
+        if settings.labelled is not None:
+            self._sizes[settings.labelled] = None
+        self._language_model(settings.lm)
+        self._add("generate", [name, seed], name=name, lm=settings.lm, seed=seed)
 
     def _harvest(self, name: str, seed: int) -> None:
         given = {"corpus": Path("data", self._corpus), "seed": seed}
@@ -304,6 +309,8 @@ class _OfCorpus:
         folders = [self._candidates(each, seed) for each in named]
         given = {"places": folders, "out": name, "seed": seed}
         settings = self._settings(SelectSettings, given, name)
+        if settings.like and (size := size_of_draw(settings.like, Path("data", self._corpus))):
+            self._sizes[size] = None
         asked = [*settings.agree, *([settings.predictor] if settings.predictor else [])]
         beside = folders[1:] + [self._run_of(predictor, seed) for predictor in asked]
         if len(beside) > 1:

@@ -85,14 +85,13 @@ def random_of(seed: int, key: str) -> random.Random:
     return random.Random(int.from_bytes(digest[:8], "big"))
 
 
-def structures_of(settings: GenerateSettings) -> StructureSampler | None:
-    """What a run draws its structures from; None where all are the usual "X and Y".
+def require_consistent(settings: GenerateSettings) -> None:
+    """Check what settings say of structures, before anything is read.
 
     Raises:
-        SettingsError: settings that do not go together.
-        InputError: as ``read_draw``; or L has no coordination.
+        SettingsError: they do not go together.
     """
-    like_l = LIKE_L in (settings.coordinators, settings.arity)
+    like_l = _is_like_l(settings)
     if settings.targets is not None:
         if like_l or settings.coordinators or settings.coordinator != _usual_coordinator():
             raise SettingsError(
@@ -119,8 +118,18 @@ def structures_of(settings: GenerateSettings) -> StructureSampler | None:
             f"coordinator = {settings.coordinator} and coordinators = {settings.coordinators}",
             remedy="give one of the two",
         )
+
+
+def structures_of(settings: GenerateSettings) -> StructureSampler | None:
+    """What a run draws its structures from; None where all are the usual "X and Y".
+
+    Raises:
+        SettingsError: as ``require_consistent``.
+        InputError: as ``read_draw``; or L has no coordination.
+    """
+    require_consistent(settings)
     found: list[Structure] = []
-    if like_l and settings.labelled is not None:
+    if _is_like_l(settings) and settings.labelled is not None:
         found = observed(read_draw(settings.corpus, settings.seed, settings.labelled)[0])
         if not found:
             raise InputError(
@@ -141,6 +150,10 @@ def structures_of(settings: GenerateSettings) -> StructureSampler | None:
             sizes[pair] = sorted(like) or every
     commas = sorted(each.comma for each in found if each.conjuncts > 2)
     return StructureSampler(settings.seed, tuple(words), sizes, tuple(commas))
+
+
+def _is_like_l(settings: GenerateSettings) -> bool:
+    return LIKE_L in (settings.coordinators, settings.arity)
 
 
 def _usual_coordinator() -> str:

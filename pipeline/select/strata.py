@@ -91,6 +91,13 @@ def annotation_of_like(path: Path) -> Annotation:
     return annotation_of_draw(*_draw_at(path), validation=False)
 
 
+def size_of_draw(path: Path, corpus: Path) -> str | None:
+    """The size of the draw that a path names in a corpus, there or not yet; None: it names none."""
+    own = path.relative_to(corpus) if path.is_relative_to(corpus) else path
+    named = _DRAW.fullmatch(own.as_posix())
+    return named["size"] if named else None
+
+
 def _draw_at(path: Path) -> tuple[Path, int, str]:
     """The corpus folder of the file of a draw, the draw's seed and its size."""
     if not path.is_file():

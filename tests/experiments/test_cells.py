@@ -20,6 +20,14 @@ def test_a_command_that_is_none_is_named(command: str) -> None:
         settings_of(command, EvaluateSettings)
 
 
+def test_an_option_may_have_its_value_behind_a_sign() -> None:
+    """As the command line takes it, and as browse prints it."""
+    settings = settings_of(
+        "conjoin evaluate x --split=dev --limit=3 --parser=a=b", EvaluateSettings
+    )
+    assert (settings.split, settings.limit, settings.parser) == ("dev", 3, ["a=b"])
+
+
 def project(folder: Path, stages: str) -> None:
     """A DVC project without git."""
     (folder / ".dvc").mkdir()

@@ -381,6 +381,7 @@ def test_sizes_are_the_corpus_own(expanded: Any) -> None:
          "systems.new: a cell can wait for candidates or for the run"),
         ("systems: [{new: {mode: baseline, encoder: runs/t5/250/seed-0}}]", "must be a predictor of"),
         ("candidates: [nowhere]", "candidates: no 'nowhere'"),
+        ("generations: {a: {lm: t5, arity: like-L}}\ncandidates: [a]", "like-L needs to know L"),
         ("selections: {a: {of: b}, b: {of: a}}\ncandidates: [a]", "a needs b needs a: it would wait"),
         ("selections: {a: {}}\ncandidates: [a]", "selections.a.of = None: must name candidates"),
         ("selections: {t5-sync: {of: unranked}}\ncandidates: [t5-sync]", "t5-sync: in generations and in"),
@@ -407,6 +408,18 @@ def test_a_run_waits_for_the_one_whose_encoder_it_begins_with(project: Path) -> 
     of = named(members_of("x.yaml"), "train")
     assert "train@world-t5-100-2" in of["after-100-2"].needs
     assert "t5-100-2" in of
+
+
+def test_draws_that_candidates_are_like_are_made(project: Path) -> None:
+    """Though no predictor learns from them."""
+    Path("x.yaml").write_text(
+        "corpora: [world]\nlabelled: [100]\nseeds: [0]\ncandidates: [a, b]\n"
+        "generations: {a: {lm: bert, fills: attested, arity: like-L, labelled: 77}}\n"
+        "selections: {b: {of: a, like: 'data/world/draws/seed-{seed}/66.json', size: 50%}}\n"
+    )
+    (ingested,) = (c for c in members_of("x.yaml") if c.stage == "ingest")
+    drawn = settings_of(ingested.command, IngestSettings)
+    assert (drawn.labelled, drawn.seeds) == (["100", "77", "66"], [0])
 
 
 def test_an_unknown_experiment_is_reported(project: Path) -> None:
