@@ -18,7 +18,12 @@ from pydantic import AfterValidator
 
 from pipeline.core.annotation import Annotation, from_json, shared_level
 from pipeline.core.answered import ANSWERS_FILE, write_answered
-from pipeline.core.cards.evaluation import ComparisonRow, MetricsDocument, SummaryRow
+from pipeline.core.cards.evaluation import (
+    ComparisonRow,
+    MetricsDocument,
+    SummaryRow,
+    measured_on,
+)
 from pipeline.core.cards.runs import RunCard
 from pipeline.core.claims import Claim, Listed
 from pipeline.core.comparison import Comparison, Counts, compare_all, documents_of
@@ -116,6 +121,8 @@ def run(settings: EvaluateSettings) -> None:
         metrics = _metrics(settings, task.evaluation, instances, scored)
         if task.name != COORDINATION:
             metrics["task"] = task.name
+        if settings.limit is not None:
+            metrics["limit"] = settings.limit
     write_json(out / _METRICS, metrics)
     write_answered(out / ANSWERS_FILE, answers.answered())
     _tell(metrics, task.evaluation)
@@ -238,7 +245,7 @@ def _tell(metrics: MetricsDocument, evaluation: Evaluation[Any]) -> None:
     sizes = {row["labelled"]: _size(row) for row in metrics["summary"]}
     for annotated in dict.fromkeys(row["annotated"] for row in metrics["summary"]):
         table(
-            f"{evaluation.title} on {metrics['split']}, mean ± sd over seeds; annotated: "
+            f"{evaluation.title} on {measured_on(metrics)}, mean ± sd over seeds; annotated: "
             f"{annotated}",
             ["|L| system", "seeds", *(f"{name} ({counts[name]})" for name in columns)],
             [

@@ -17,6 +17,7 @@ from pipeline.core.annotation import (
 )
 from pipeline.core.candidates import HARVESTED, is_proposed
 from pipeline.core.cards.candidates import CandidatesManifest
+from pipeline.core.cards.evaluation import measured_on
 from pipeline.core.cards.models import PretrainCard
 from pipeline.core.comparison import Comparison
 from pipeline.core.corpora import COORDINATION
@@ -285,7 +286,8 @@ class Metrics:
     """``evaluation/metrics.json``; ``results`` by |L|, then by level of annotation, in the order of Table 2.
 
     ``comparisons`` are of one level each, ``across`` those of two; ``resampled`` is what their intervals
-    resample beside seeds. ``full`` has every |L| that is all there is to draw. ``task`` is the corpus's.
+    resample beside seeds. ``split`` says, too, where it was cut off. ``full`` has every |L| that is all there
+    is to draw. ``task`` is the corpus's.
     """
 
     split: str
@@ -356,7 +358,7 @@ class Metrics:
             for one in (*document.get("comparisons", ()), *document.get("across", ()))
         ]
         return Metrics(
-            document["split"],
+            measured_on(document),
             document["instances"],
             tuple(results),
             comparisons=tuple(each for each in every if not each.across),

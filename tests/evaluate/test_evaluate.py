@@ -153,6 +153,7 @@ def test_stale_and_damaged_predictions_are_made_again(
     assert evaluated(corpus) == ["d-twins"]
     assert evaluated(corpus, batch_tokens=100) == sorted(SYSTEMS)
     assert evaluated(corpus, batch_tokens=100, limit=7) == sorted(SYSTEMS)
+    assert read_json(corpus / "evaluation/metrics.json")["limit"] == 7
     monkeypatch.setattr(evaluate, "ALGORITHM", evaluate.ALGORITHM + 1)
     assert evaluated(corpus, batch_tokens=100, limit=7) == sorted(SYSTEMS)
 

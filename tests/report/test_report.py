@@ -437,6 +437,15 @@ def test_table_2_has_the_numbers_of_the_metrics(page: str) -> None:
     assert "<strong>+2.00</strong>" not in page  # its interval holds 0
 
 
+def test_figures_of_a_part_of_the_split_say_so() -> None:
+    """In every title that names the split."""
+    whole = metrics_of({"baseline": [0.5], "t5": [0.6]})
+    titles = [
+        accuracy_table(metrics_from(each), 100).title for each in (whole, whole | {"limit": 40})
+    ]
+    assert [" on test, cut off by --limit 40, " in each for each in titles] == [False, True]
+
+
 def test_table_2_has_variations_where_nothing_else_was_run() -> None:
     """An empty table would tell nothing."""
     overall = dict.fromkeys(("t5-no-filter", "t5-self-train"), OVERALL["t5"])

@@ -1,5 +1,6 @@
 """What ``evaluate`` writes: ``evaluation/metrics.json``."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, NotRequired
 
 from pydantic import AfterValidator
@@ -99,10 +100,12 @@ class MetricsDocument(TypedDict):
     """The document without what its parts say of one another.
 
     Earlier versions did not write ``across``, ``corpus``, ``resampled``. ``task`` is of a corpus of another
-    task than coordination, whose figures are by category.
+    task than coordination, whose figures are by category. ``limit`` is there where not all of the split was
+    measured.
     """
 
     split: str
+    limit: NotRequired[Count]
     task: NotRequired[str]
     corpus: NotRequired[PlaceName]
     instances: Annotated[CountOf, AfterValidator(_with_overall)]
@@ -111,6 +114,12 @@ class MetricsDocument(TypedDict):
     summary: list[SummaryRow]
     comparisons: NotRequired[list[ComparisonRow]]
     across: NotRequired[list[ComparisonRow]]
+
+
+def measured_on(document: Mapping[str, Any]) -> str:
+    """What figures are of, for titles: the split, and where it was cut off."""
+    split, limit = str(document["split"]), document.get("limit")
+    return split if limit is None else f"{split}, cut off by --limit {limit}"
 
 
 _COMPARED = ("system", "against")
