@@ -142,6 +142,7 @@ def test_explicit_pairs_of_confused_relations_lose_their_connective(corpus: Path
         ("It rained — , she said —", "It rained — she said —"),
         ("It rained , and it snowed ,", "It rained , and it snowed ,"),
         (", ,", ", ,"),
+        ("On Monday, , it rained.", "On Monday, it rained."),
     ],
 )
 def test_the_commas_of_a_connective_go_with_it(corpus: Path, text: str, left: str) -> None:

@@ -185,10 +185,13 @@ def without_its_marks(pair: Pair) -> Pair:
 
 
 def _closed(words: tuple[str, ...]) -> tuple[str, ...]:
-    """Words without marks at the beginning, and with one of two that touch."""
+    """Words without marks at the beginning, and with one of two that touch.
+
+    In text that is not in tokens the first is the end of a word: "On Monday, , it rained".
+    """
     kept: list[str] = []
     for word in words:
-        if word not in _MARKS or (kept and kept[-1] not in _MARKS):
+        if word not in _MARKS or (kept and kept[-1][-1] not in _MARKS):
             kept.append(word)
     return tuple(kept) or words
 
