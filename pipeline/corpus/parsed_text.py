@@ -44,7 +44,7 @@ class ParsedText:
 
     @property
     def inputs(self) -> dict[str, Any]:
-        """What a run that reads its phrases depends on: the file of dependency trees, and how they are read."""
+        """What rests on its phrases depends on: the file of dependency trees, and how they are read."""
         return {"dependencies": sha256_of(self.corpus / DEPENDENCIES_FILE), "phrases": READING}
 
     def phrases(self, sentences: Sequence[Sentence]) -> dict[str, DependencyPhrases]:
