@@ -249,13 +249,17 @@ def make_twins(reference: Reference, coordinator: str, mask: str, masks: int = 1
 
 
 def fill_tokens(tokenizer: PreTrainedTokenizerBase, texts: Sequence[str]) -> list[list[int]]:
-    """Tokens of each text where it follows a blank; none where it holds a special token."""
+    """Tokens of each text where it follows a blank; none where it holds a special token, or one unknown."""
     if not texts:
         return []
     blank, reserved = blank_before(tokenizer), reserved_tokens(tokenizer)
+    special = frozenset(tokenizer.all_special_ids)
     batch = tokenizer([blank + text for text in texts], add_special_tokens=False, verbose=False)
     found = zip(texts, batch["input_ids"], strict=True)
-    return [[] if reserved.search(text) else list(ids) for text, ids in found]
+    return [
+        [] if reserved.search(text) or not special.isdisjoint(ids) else list(ids)
+        for text, ids in found
+    ]
 
 
 def reserved_tokens(tokenizer: PreTrainedTokenizerBase) -> re.Pattern[str]:

@@ -1,5 +1,6 @@
 """From a fill to a candidate: the coordinated sentence with known boundaries, or a reject (§3)."""
 
+import unicodedata
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
@@ -19,13 +20,15 @@ from pipeline.core.types import (
 )
 from pipeline.core.words import fault_of_word, is_text
 from pipeline.infill.base import SPECIAL_IN_FILL, Fill
-from pipeline.text.coordinations import UNBALANCED, is_balanced, is_worded
+from pipeline.text.coordinations import QUOTES, UNBALANCED, is_balanced, is_worded
 from pipeline.text.gapping import same_subject
 from pipeline.text.natural import split_words
 
 EMPTY = "empty fill"
 NO_TEXT = "fill with a character that is no text"
 PUNCTUATION = "punctuation only"
+ENDS_IN_MARK = "fill ends in a punctuation mark"
+_ENDS = frozenset({",", ".", ";", ":"})
 SAME = "fill equal to the reference"
 COORDINATED = "fill holds a coordinator"
 REPEATED = "fill repeated"
@@ -141,15 +144,15 @@ def make_candidates(
     inserted_word = reference.structure.coordinator if reference.structure else coordinator
     banned = frozenset() if coordinators_in_fills else coordinators | {inserted_word.lower()}
     outcomes: list[Candidate | Reject] = []
-    seen: set[tuple[str, ...]] = set()
+    seen = set[str]()
     for fill in fills:
         outcome = make_candidate(reference, fill, coordinator, banned, unbalanced=unbalanced)
         if isinstance(outcome, Candidate):
             inserted = outcome.conjuncts[-1]
-            words = tuple(w.lower() for w in outcome.words[inserted.start : inserted.end])
-            if words in seen:
+            spelled = _spelled(outcome.words[inserted.start : inserted.end])
+            if spelled in seen:
                 outcome = Reject(outcome, REPEATED)
-            seen.add(words)
+            seen.add(spelled)
         outcomes.append(outcome)
     return outcomes
 
@@ -176,6 +179,8 @@ def make_candidate(
     if attested is None and not _is_text(fill, fill_words):
         fill, fill_words = replace(fill, text="", reason=fill.reason or NO_TEXT), ()
     reason = fill.reason or _fault(own, fill_words, banned)
+    if reason is None and attested is None and fill_words[-1] in _ENDS:
+        reason = ENDS_IN_MARK
     if reason is None and any(_same(fill_words, each.words) for each in placed):
         reason = TWIN
     left_out = attested.left_out if attested else None
@@ -231,7 +236,14 @@ def _fault(reference: Sequence[str], fill: Sequence[str], banned: AbstractSet[st
 
 
 def _same(one: Sequence[str], other: Sequence[str]) -> bool:
-    return [w.lower() for w in one] == [w.lower() for w in other]
+    return _spelled(one) == _spelled(other)
+
+
+def _spelled(words: Sequence[str]) -> str:
+    """Words without what a model's writing loses: capitals, accents, blanks, and which way a quote turns."""
+    said = "".join("" if word in QUOTES else word for word in words)
+    apart = unicodedata.normalize("NFKD", said) if not said.isascii() else said
+    return "".join(c for c in apart if not unicodedata.combining(c)).casefold()
 
 
 def _mean(scores: Sequence[float | None]) -> float | None:

@@ -41,7 +41,7 @@ NO_FEATURES = (
     "sentences in the pool without features: of theirs the part of speech alone is matched"
 )
 
-FORMAT = 5
+FORMAT = 6
 """Counts up when a pool is made or written in another way, so that older ones are not read."""
 
 ARRAYS = {

@@ -31,8 +31,10 @@ _LOOSE = tuple(
         (r"(?<=\w) - (?=(?:and|or|but|nor|to(?! -))\b)", "- "),
         (r"\b(and|or|but|nor) - (?=\w)", r"\1 -"),
         (r"(?<=\w) ([-/]) (?=\w)", r"\1"),
-        (r"(?<=\d) ?([.,]) (?=\d)", r"\1"),
-        (r"(?<=\w) ' (?=(?:s|t|d|m|re|ve|ll)\b)", "'"),
+        (r"(?<=\d) ?\. (?=\d)", "."),
+        # Of a list of numbers the words stay apart: "types 1, 2", "in 1990, 200".
+        (r"(?<!\d)(\d{1,3}) ?, (?=\d{3}(?!\d))", r"\1,"),
+        (r"(?:^|(?<=\w) )' (?=(?:s|t|d|m|re|ve|ll)\b)", "'"),
     )
 )
 """Where a decoder of word pieces leaves blanks inside words, and what stands there without them."""

@@ -7,6 +7,7 @@ from pipeline.infill import Fill
 from pipeline.infill.candidates import (
     COORDINATED,
     EMPTY,
+    ENDS_IN_MARK,
     NO_TEXT,
     PUNCTUATION,
     REPEATED,
@@ -41,6 +42,9 @@ def test_candidate_has_exact_boundaries() -> None:
         (Fill("   "), EMPTY),
         (Fill(", ."), PUNCTUATION),
         (Fill("Ten trees"), SAME),
+        (Fill("t\u00e9n tre es"), SAME),
+        (Fill("nine graphs ,"), ENDS_IN_MARK),
+        (Fill("nine graphs."), ENDS_IN_MARK),
         (Fill("ten <pad>", reason="special token in the fill"), "special token in the fill"),
         (Fill("", reason="longer than the model allows"), "longer than the model allows"),
     ],
@@ -71,6 +75,19 @@ def test_what_no_corpus_may_hold_is_in_no_row(text: str, given: str | None, reas
     made = make_candidate(REFERENCE, Fill(text, reason=given), "and")
     assert isinstance(made, Reject)
     assert (made.reason, made.candidate.fill, made.candidate.words) == (reason, "", WORDS)
+
+
+def test_a_copy_is_one_however_a_model_spells_it() -> None:
+    """Word pieces lose capitals, accents, where words were cut and which way a quote turns; digits count."""
+    for words, copies, others in (
+        (("PU.1", "sites"), ("pu. 1 sites", "PU.1 sites"), ("pu. 2 sites",)),
+        (("\u201c", "Yucat\u00e1n", "\u201d"), ("'' yucatan ''",), ("'' yucatan 2 ''",)),
+        (("19", ",", "1982"), ("19,1982",), ("19,1983",)),
+    ):
+        reference = Reference("s1", ("see", *words, "."), Span(1, 1 + len(words)), "NP", "CC0-1.0")
+        for text in (*copies, *others):
+            made = make_candidate(reference, Fill(text, -0.5, -0.4, -0.6), "and")
+            assert (isinstance(made, Reject) and made.reason == SAME) == (text in copies)
 
 
 def test_identity_is_the_content() -> None:
