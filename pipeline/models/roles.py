@@ -52,7 +52,7 @@ from pipeline.models.loading import (
 from pipeline.models.tokenizers import cut_as_in_text, cuts_as_in_text, token_batch
 
 _TOLERANCE = 0.1
-"""Of a probability: far above what rounding does even in bf16."""
+"""Of a probability, or share of the greatest state: far above what rounding does even in bf16."""
 
 _TOLERANCE_FULL = 1e-3
 """The same in float32."""
@@ -319,10 +319,13 @@ class Encoder(Role):
     def check_working(
         self, where: str, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase
     ) -> None:
-        """Check that the last token of a text makes a difference to the state of its first.
+        """Check that the last token of a text makes a difference to the state of its first, and padding none.
+
+        Where padding is not ignored (FNet, ConvBERT), a predictor's probabilities would depend on what else
+        is in the batch.
 
         Raises:
-            ModelError: it makes none, or the model cannot be run so.
+            ModelError: the token makes none, or padding makes one, or the model cannot be run so.
         """
         special = set(tokenizer.all_special_ids)
         one, other = [i for i in sorted(tokenizer.get_vocab().values()) if i not in special][:2]
@@ -336,8 +339,19 @@ class Encoder(Role):
             if seen[0].shape != (1, 3, model.config.hidden_size):
                 raise ValueError(f"states of shape {tuple(seen[0].shape)}")
             apart = float((seen[0][0, 0] - seen[1][0, 0]).abs().max())
+            alone = seen[0][0].float()
+            padded = torch.full((1, 6), tokenizer.pad_token_id or 0)
+            padded[:, :3] = texts[0]
+            mask = torch.tensor([[1, 1, 1, 0, 0, 0]])
+            found = model(input_ids=padded, attention_mask=mask).last_hidden_state[0, :3].float()
+            off = float((found - alone).abs().max() / alone.abs().max().clamp_min(_ROUNDING))
         if apart <= _ROUNDING:
             raise _one_sided(where, model.config, self)
+        if off > (_TOLERANCE_FULL if model.dtype == torch.float32 else _TOLERANCE):
+            raise ModelError(
+                f"{where!r}, a {model.config.model_type}, reads a text otherwise in a batch than alone",
+                remedy="name an encoder that ignores padding, such as a BERT or RoBERTa",
+            )
 
 
 class FirstEncoder(Encoder):
@@ -428,17 +442,26 @@ def load_encoder(
     Args:
         where: what to hand to ``from_pretrained``.
         role: what it is to be.
-        dropout: in the encoder; None keeps what it was pretrained with.
+        dropout: in the encoder, wherever it has any; None keeps what it was pretrained with.
 
     Raises:
         ModelError: as ``load_role``.
     """
     model, tokenizer, _ = load_role(role, where)
     if dropout is not None:
-        for module in model.modules():
-            if isinstance(module, nn.Dropout):
-                module.p = dropout
+        set_dropout(model, dropout)
     return model, tokenizer
+
+
+def set_dropout(model: nn.Module, rate: float) -> None:
+    """Give a model another dropout: in its layers, and where a module has the rate (XLM, Longformer)."""
+    for module in model.modules():
+        if isinstance(module, nn.Dropout):
+            module.p = rate
+        for name in [
+            n for n, value in vars(module).items() if isinstance(value, float) and "dropout" in n
+        ]:
+            setattr(module, name, rate)
 
 
 def words_fact(where: str, **given: Any) -> dict[str, str]:

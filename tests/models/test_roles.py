@@ -20,6 +20,8 @@ from transformers import (
     BertConfig,
     BertForMaskedLM,
     BertModel,
+    FNetConfig,
+    FNetModel,
     GPT2Config,
     GPT2LMHeadModel,
     LlamaConfig,
@@ -31,13 +33,15 @@ from transformers import (
     RobertaTokenizer,
     T5Config,
     T5ForConditionalGeneration,
+    XLMConfig,
+    XLMModel,
 )
 
 from pipeline.core.errors import ModelError
 from pipeline.infill.families.known import check_language_model, load_language_model
 from pipeline.models import single_file
 from pipeline.models.loading import identity, locate
-from pipeline.models.roles import KEPT_ENCODER, load_encoder, words_fact
+from pipeline.models.roles import KEPT_ENCODER, load_encoder, set_dropout, words_fact
 from pipeline.models.words import WordEncoding
 from pipeline.parsing.encoders import encoder_inputs, words_encoder
 from pipeline.pretrain.settings import PretrainSettings
@@ -146,6 +150,15 @@ def a_token_more(folder: Path) -> None:
     tokenizer.save_pretrained(folder)
 
 
+def fnet(folder: Path) -> None:
+    torch.manual_seed(0)
+    config = FNetConfig(
+        vocab_size=tokens_of(folder), hidden_size=8, num_hidden_layers=1, intermediate_size=8,
+        initializer_range=1.0,
+    )  # fmt: skip
+    FNetModel(config).save_pretrained(folder)
+
+
 NO_HEAD = "without the head of a masked LM; give it one"
 ENCODERS = [
     (t5, "is a t5, not an encoder"),
@@ -153,6 +166,7 @@ ENCODERS = [
     (gpt2, "a gpt2, is a decoder, whose words see those on their left alone"),
     (llama, "a llama, is a decoder"),
     (decoder, "a bert, is a decoder"),
+    (fnet, "a fnet, reads a text otherwise in a batch than alone"),
     (pickled, "no weights as safetensors"),
     (gguf, "only a .gguf here"),
     (few_embeddings, "its model 100 embeddings"),
@@ -396,3 +410,17 @@ def test_an_encoder_that_changes_while_it_is_read_is_refused(
     monkeypatch.setattr(stage, "fresh_model", changing)
     with pytest.raises(ModelError, match="changed while it was read"):
         train(tiny.settings(corpus, encoder=str(folder), steps=4, out=tmp_path / "run"))
+
+
+def test_dropout_is_changed_where_a_module_has_the_rate() -> None:
+    """XLM's is no layer: at 0 two passes in training agree, and not before."""
+    config = XLMConfig(vocab_size=20, emb_dim=8, n_layers=1, n_heads=2, dropout=0.5)
+    model = XLMModel(config).train()
+
+    def agrees() -> bool:
+        one, other = (model(torch.arange(5)[None]).last_hidden_state for _ in range(2))
+        return torch.equal(one, other)
+
+    assert not agrees()
+    set_dropout(model, 0.0)
+    assert agrees()
