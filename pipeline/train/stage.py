@@ -66,7 +66,7 @@ from pipeline.train.selection import SELECTIONS
 from pipeline.train.settings import TrainSettings
 from pipeline.train.stream import AugmentedStream, LabelledStream
 
-ALGORITHM = 5
+ALGORITHM = 6
 """Raise it when a code change changes the predictor made from the same settings and data, or
 when the state that a checkpoint holds takes another form: finished runs and checkpoints are then stale."""
 
@@ -232,7 +232,7 @@ class _Run:
             )  # fmt: skip
         learner.finish()
         if self.group.first:
-            self._complete(predictor, data, learner.log.table())
+            self._complete(predictor, data, learner.log.table(), learner.selection.step)
             excluded = {**data.excluded, "candidates": learner.log.tally}
             seconds = time.monotonic() - begun
             with self._resumable():
@@ -364,11 +364,12 @@ class _Run:
         settings = self.settings
         return Constants(settings.n_batch, settings.k, settings.k_max, settings.warm_steps)
 
-    def _complete(self, model: Model[Any], data: TrainData, log: pa.Table) -> None:
-        """Have a model learn what is learned after its weights were chosen."""
+    def _complete(self, model: Model[Any], data: TrainData, log: pa.Table, step: int) -> None:
+        """Have a model learn what is learned after its weights, those of a step, were chosen."""
         generated = list[Any]()
         # In self-training the boundaries learned are the model's own, and no candidate's.
-        if data.candidates is not None and self.settings.mode != "self-train":
+        learnt = self.settings.weight != 0 and step > self.settings.warm_steps
+        if data.candidates is not None and self.settings.mode != "self-train" and learnt:
             generated = last_accepted(data.candidates, log, self._constants)
         counts = model.complete(data.learned, generated, self.settings.seed)
         if counts:
@@ -388,11 +389,12 @@ class _Run:
     def _complete_finished(self, output: Output, data: TrainData, conjuncts: str | None) -> None:
         """Have its predictor learn what it has not yet, or what L says otherwise now."""
         model = self.task.load(self.out / "predictor").to(self.group.device)
-        changed = read_json(self.out / "run.json").get("conjuncts") != conjuncts
+        card = read_json(self.out / "run.json")
+        changed = card.get("conjuncts") != conjuncts
         if changed or not model.is_complete:
             schema = scored_schema(self.task.answer_columns)
             log = pa.Table.from_batches(read_batches(self.out / "scored.parquet", schema), schema)
-            self._complete(model, data, log)
+            self._complete(model, data, log, card["best_step"] or 0)
             if changed or model.is_complete:
                 replace_predictor(output, model)
 

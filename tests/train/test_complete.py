@@ -3,6 +3,7 @@
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -101,6 +102,17 @@ def test_a_run_learns_where_conjuncts_end(corpus: Path) -> None:
     ]
     assert right == whole
     assert any(right)
+
+
+@pytest.mark.parametrize("alone", [{"weight": 0.0}, {"learning_rate": 1e-12}])
+def test_candidates_that_taught_no_weight_teach_no_end(corpus: Path, alone: dict[str, Any]) -> None:
+    """With λ = 0, and where the first weights stay the best: candidates joined after these."""
+    settings = tiny.settings(corpus, system="alone", out=corpus / "alone", **alone)
+    train.run(settings)
+    learned = read_json(corpus / "alone/predictor/predictor.json")["ends"]
+    assert learned["places in L"] > 0
+    assert learned.get("places in candidates", 0) == 0
+    shutil.rmtree(corpus / "alone")
 
 
 def test_nothing_else_of_a_run_changes(corpus: Path) -> None:
