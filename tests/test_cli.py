@@ -12,6 +12,7 @@ from pipeline.cli import COMMANDS, app, main
 from pipeline.core.errors import InputError, SettingsError
 from pipeline.core.schema import read_sentences
 from pipeline.core.settings import flag_of
+from pipeline.core.types import Span
 from pipeline.ingest.splitting import by_patterns
 from pipeline.trying.fill.command import find_span, run
 from pipeline.trying.fill.settings import FillSettings
@@ -291,3 +292,6 @@ def test_span_is_found_in_natural_spelling() -> None:
     words = ("They", "did", "n't", "sell", "(", "old", ")", "lamps", ".")
     span = find_span(words, "didn't sell (old)")
     assert (span.start, span.end) == (1, 7)
+    words = ("The", "dog", "'s", "bone", "can", "not", "swim", ".")
+    assert find_span(words, "The dog\u2019s bone") == Span(0, 4)
+    assert find_span(words, "cannot swim") == Span(4, 7)

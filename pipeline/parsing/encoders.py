@@ -47,6 +47,8 @@ def words_encoder(where: str, role: EncoderRole = ENCODER_ROLE) -> Encoder:
     model, tokenizer = load_encoder(where, role)
     # stanza reads longer sentences in overlapping parts
     tokenizer.model_max_length = length_limit(model.config, tokenizer)
+    # so that this is not said of them
+    tokenizer.deprecation_warnings["sequence-length-is-longer-than-the-specified-maximum"] = True
     return model, tokenizer
 
 

@@ -153,7 +153,7 @@ def with_coordinations(rows: Sequence[str], values: Mapping[int, Mapping[str, st
         columns = row.split("\t")
         if columns[0].isdecimal():
             new = values.get(int(columns[0]) - 1, {})
-            old = [] if columns[-1] == "_" else columns[-1].split("|")
+            old = [] if columns[-1].strip() in ("", "_") else columns[-1].split("|")
             kept = [part for part in old if part.split("=")[0] not in _OF_COORDINATION]
             columns[-1] = (
                 "|".join([*kept, *(f"{key}={value}" for key, value in new.items())]) or "_"

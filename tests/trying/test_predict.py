@@ -45,7 +45,7 @@ from pipeline.trying.predict.answers import (
     jsonl,
     tsv,
 )
-from pipeline.trying.predict.brat import NOT_FOR_BRAT, write_brat
+from pipeline.trying.predict.brat import NOT_FOR_BRAT, UNREAD, write_brat
 from pipeline.trying.predict.sentences import format_of, read_sentences
 from pipeline.trying.predict.settings import PredictSettings
 
@@ -593,6 +593,48 @@ def test_forms_say_whose_a_structure_is(ask: Ask, parsed: tuple[Path, list[int]]
     assert not {"from", "label"} & json.loads(line)["coordinations"][0].keys()
 
 
+def test_a_parsers_structures_do_not_depend_on_what_is_asked(
+    ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A coordinator that nobody asks about still parts conjuncts, and has no answer."""
+    tree = Tree.fromstring(
+        "(NP (NP (XX dogs)) (, ,) (NP (XX girls)) (XX and) (NP (XX men)) (, ,) (XX or) (NP (XX cats)))"
+    )
+    parser = SimpleNamespace(
+        outcomes=lambda texts: [Parsed(tree, None)] * len(texts), needs_tags=False
+    )
+    monkeypatch.setattr(parser_card, "corpus_parser", lambda place: parser)
+    write_json(tmp_path / "corpus/parser/parser.json", {"source": "ready"})
+    text = "dogs , girls and men , or cats\n"
+    given = {"parser": tmp_path / "corpus", "tau": 0}
+    of_all = [line for line in ask(text, **given) if line.split("\t")[1] == "or"]
+    assert ask(text, coordinators=["or"], **given) == of_all
+    assert of_all[0].endswith("parser")
+    (other,) = ask(text, coordinators=["and"], **given)
+    assert other.endswith("predictor")
+
+
+@pytest.mark.parametrize("choices", [1, 64])
+def test_all_alternatives_are_given_where_answers_crossed(
+    model: CoordinationPredictor, monkeypatch: pytest.MonkeyPatch, choices: int
+) -> None:
+    """However few of each are tried to make them consistent."""
+    monkeypatch.setattr(predict_answers, "CHOICES", choices)
+    monkeypatch.setattr(predict_answers, "all_consistent", lambda conjuncts: False)
+    words = tuple("dogs and girls or men saw old lamps".split())  # noqa: SIM905
+    (answer,) = answers(model, [GivenSentence(words, 1)], n=5)
+    assert [len(each.best) for each in answer.entries if isinstance(each, Found)] == [5, 5]
+
+
+def test_an_empty_column_of_conllu_is_none(ask: Ask) -> None:
+    """It takes no attribute without a name."""
+    rows = "".join(
+        f"{n}\t{word}" + "\t_" * 7 + "\t\n" for n, word in enumerate(["cats", "and", "dogs"], 1)
+    )
+    found = ask(rows + "\n", "f.conllu", output="conllu")
+    assert found[1].split("\t")[9].startswith("Coord=1-3|")
+
+
 def test_a_parsers_structure_stands_where_the_predictor_has_no_score(
     ask: Ask, parsed: tuple[Path, list[int]]
 ) -> None:
@@ -692,6 +734,17 @@ def test_what_no_document_of_brat_has_is_not_counted_as_predicted(
     assert "coordinators predicted: 1; " in said
     assert f"skipped: {NOT_FOR_BRAT} 1\n" in said
     assert (tmp_path / "out/predictions-00000.txt").read_text() == "York and Rome\n"
+
+
+def test_what_was_not_read_is_no_document_of_brat(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """There its coordinators would join nothing, as if somebody had said so."""
+    (tmp_path / "x.txt").write_text(f"cats and dogs\n{'cats and ' * 500}dogs\n")
+    given = {"predictor": folder, "text": tmp_path / "x.txt", "output": "brat"}
+    predict.run(PredictSettings(**given, out=tmp_path / "out"))
+    assert f"skipped: {UNREAD} 1\n" in capsys.readouterr().err
+    assert (tmp_path / "out/predictions-00000.txt").read_text() == "cats and dogs\n"
 
 
 def test_brat_is_a_folder_of_its_own(folder: Path, tmp_path: Path) -> None:

@@ -121,15 +121,18 @@ def check_source(lm: str, fills: Sequence[Fill]) -> None:
 
 
 def find_span(words: tuple[str, ...], text: str) -> Span:
-    """The words of a sentence whose natural text is ``text``; the first place if there are several.
+    """The words of a sentence that have ``text`` as natural text, or that it is cut into; the first such.
 
     Raises:
         InputError: there is no such place at word boundaries, or it is the whole sentence.
     """
-    natural = join_words(words)
+    natural, wanted = join_words(words), text.strip()
+    cut = tuple(
+        split_words(text)
+    )  # as a sentence is: "cannot" is two words, an apostrophe straight
     for start in range(len(words)):
         for end in range(start + 1, len(words) + 1):
-            if natural.slice(start, end) == text.strip():
+            if natural.slice(start, end) == wanted or words[start:end] == cut:
                 if end - start == len(words):
                     raise InputError("the span is the whole sentence", remedy="choose a part of it")
                 return Span(start, end)

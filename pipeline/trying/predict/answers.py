@@ -185,7 +185,13 @@ def _parsed(
     asked = [sentence.words for sentence, own in zip(sentences, places, strict=True) if own]
     nothing = ParsedSentence()
     found = iter(parse(asked) if parse and asked else [nothing] * len(asked))
-    return [next(found) if own else nothing for own in places]
+    return [_at(next(found), own) if own else nothing for own in places]
+
+
+def _at(parsed: ParsedSentence, places: Sequence[int]) -> ParsedSentence:
+    """With the structures at some coordinators alone."""
+    structures = {k: each for k, each in parsed.structures.items() if k in places}
+    return replace(parsed, structures=structures)
 
 
 def _answers(
@@ -234,7 +240,7 @@ def _consistent(
 ) -> list[Found]:
     """The entries of a sentence, with other answers of the predictor where some cross."""
     best = [
-        predictor.best(words, each.coordinator, one, CHOICES)
+        predictor.best(words, each.coordinator, one, max(CHOICES, len(each.best)))
         for each, one in zip(entries, scored, strict=True)
     ]
     taken = most_probable(
@@ -242,7 +248,7 @@ def _consistent(
             # The parser's stand, and do not count.
             [StructureChoice(each.conjuncts, 1.0)]
             if each.structure
-            else [StructureChoice(one.conjuncts, one.probability) for one in own]
+            else [StructureChoice(one.conjuncts, one.probability) for one in own[:CHOICES]]
             for each, own in zip(entries, best, strict=True)
         ]
     )

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from pipeline.core.types import REFERENCE_LABELS, UNLABELLED, Coordination
+from pipeline.models.words import TOO_LONG
 from pipeline.text.brat import (
     CONFIGURATION,
     BratSentence,
@@ -11,19 +12,27 @@ from pipeline.text.brat import (
     is_written,
     write_documents,
 )
-from pipeline.trying.predict.answers import Found, SentenceAnswer
+from pipeline.trying.predict.answers import Found, SentenceAnswer, Skipped
 
 NOT_FOR_BRAT = "sentence without words, or with a word that has a blank"
+UNREAD = f"sentence with coordinators that were not read, which brat cannot say: {TOO_LONG}"
 
 
-def is_for_brat(answer: SentenceAnswer) -> bool:
-    """Whether a document can have the sentence."""
+def why_not_for_brat(answer: SentenceAnswer) -> str | None:
+    """Why no document is to have the sentence; None: one can.
+
+    In brat's documents a coordinator without a structure joins nothing, as whoever corrects them says.
+    """
     words = answer.sentence.words
-    return bool(words) and all(map(is_written, words))
+    if not words or not all(map(is_written, words)):
+        return NOT_FOR_BRAT
+    found = any(isinstance(each, Found) for each in answer.entries)
+    unread = any(isinstance(each, Skipped) and each.reason == TOO_LONG for each in answer.entries)
+    return UNREAD if unread and not found else None
 
 
 def write_brat(folder: Path, found: Iterable[SentenceAnswer]) -> None:
-    """Write answers of which ``is_for_brat`` holds as brat's documents, with each coordinator's structure."""
+    """Write answers as brat's documents, with each coordinator's structure; all are for brat."""
     labels = dict.fromkeys(REFERENCE_LABELS)
 
     def kept() -> Iterator[BratSentence]:

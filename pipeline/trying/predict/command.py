@@ -27,7 +27,7 @@ from pipeline.trying.predict.answers import (
     jsonl,
     tsv,
 )
-from pipeline.trying.predict.brat import NOT_FOR_BRAT, is_for_brat, write_brat
+from pipeline.trying.predict.brat import why_not_for_brat, write_brat
 from pipeline.trying.predict.distributed import distributed, phrases_cut
 from pipeline.trying.predict.parser import parser_of
 from pipeline.trying.predict.sentences import format_of, read_sentences
@@ -83,7 +83,11 @@ def _predict(settings: PredictSettings, lines: NumberedLines, out: TextIO) -> No
         batch_tokens=settings.batch_tokens,
         # A typed sentence is answered at once.
         block=1 if lines.interactive else BLOCK,
-        parse=None if settings.parser is None else parser_of(settings.parser, known),
+        parse=(
+            None
+            if settings.parser is None
+            else parser_of(settings.parser, known.union(map(str.lower, predictor.coordinators)))
+        ),
         tau=settings.tau,
     )
     screen = out.isatty()  # words may be of any make; a file has them as they are
@@ -95,8 +99,8 @@ def _predict(settings: PredictSettings, lines: NumberedLines, out: TextIO) -> No
             nonlocal sentences
             for answer in found:
                 sentences += 1
-                if claim is not None and not is_for_brat(answer):
-                    tally.refuse(NOT_FOR_BRAT)
+                if claim is not None and (reason := why_not_for_brat(answer)):
+                    tally.refuse(reason)
                     continue
                 _count(answer, tally, sources)
                 if answer.beside and answer.beside.unparsed:

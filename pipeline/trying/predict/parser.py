@@ -18,7 +18,8 @@ def parser_of(folder: Path, coordinators: AbstractSet[str] = COORDINATORS) -> Pa
 
     Args:
         folder: its place.
-        coordinators: words that its trees may be read at, in lower case.
+        coordinators: words that its trees may be read at, in lower case: all that there are, for one that is
+            none here does not part conjuncts.
 
     Raises:
         InputError: there is none.

@@ -145,7 +145,8 @@ class CoordinationFinder:
                 )
             self._predictor = self._placed(CoordinationPredictor.load(settings.predictor))
         if self._parse is None and self._parser is not None:
-            self._parse = parser_of(self._parser, self._coordinators(self._predictor))
+            own = map(str.lower, self._predictor.coordinators)
+            self._parse = parser_of(self._parser, self._coordinators(self._predictor).union(own))
         return self._predictor
 
     def _coordinators(self, predictor: CoordinationPredictor) -> frozenset[str]:
