@@ -22,6 +22,7 @@ from pipeline.core.errors import InputError
 from pipeline.core.files import atomic, sweep, write_json
 from pipeline.core.tally import Tally
 from pipeline.text.lines import NumberedLines, open_lines
+from pipeline.text.natural import WIDE
 from pipeline.text.segmentation import PUNKT_SAMPLE, Segmenter, guarded, learn_punkt, text_files
 from pipeline.text.unpacking import UnpackingAllowance
 
@@ -160,26 +161,30 @@ REASONS = (EQUAL, CONTAINS, SHARES)
 
 _BRACKETS = re.compile(r"-[lr][rsc]b-")
 _CLITICS = re.compile(r"\s+(?=(?:n't|'(?:s|re|ve|ll|d|m))(?!\w))")
-_CANNOT = re.compile(r"\bcannot\b")
+_UNSPLIT = re.compile(
+    r"\b(?:can(?=not\b)|(?:gim|lem)(?=me\b)|(?:gon|wan)(?=na\b)|got(?=ta\b))|(?<=')t(?=(?:is|was)\b)"
+)
+"""First parts of words that treebanks cut in two: cannot, gimme, gonna, 'tis."""
 _TOKEN = re.compile(r"[^\W_]+")
+_TOKEN_OR_WIDE = re.compile(rf"(?=[^\W_]){WIDE.pattern}|(?:(?!{WIDE.pattern})[^\W_])+")
 _PLAIN = {0x2019: "'", 0x2018: "'", **dict.fromkeys((0xAD, 0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF))}
 
 
 def normal_form(text: str) -> list[str]:
     """Runs of letters and digits in lower case; treebank tokens and raw text give the same ones.
 
-    For this ``-LRB-`` and quotes are removed, a hyphen is a space, and ``do n't`` is ``don't``.
+    For this ``-LRB-`` and quotes are removed, a hyphen is a space, ``do n't`` is ``don't`` and ``gonna`` is
+    ``gon na``. Each Japanese or Chinese character stands alone, for no blank says where a word ends.
     """
-    lowered = text.lower()
+    lowered, token = text.lower(), _TOKEN
     if not lowered.isascii():
+        token = _TOKEN_OR_WIDE
         lowered = unicodedata.normalize("NFKC", lowered.translate(_PLAIN)).lower()
     if "'" in lowered:
         lowered = _CLITICS.sub("", lowered)
     if "b-" in lowered:
         lowered = _BRACKETS.sub(" ", lowered)
-    if "cannot" in lowered:
-        lowered = _CANNOT.sub("can not", lowered)
-    return _TOKEN.findall(lowered)
+    return token.findall(_UNSPLIT.sub(r"\g<0> ", lowered))
 
 
 class Overlap:

@@ -172,6 +172,11 @@ def test_reading_takes_no_memory_for_a_file(tmp_path: Path) -> None:
         ),
         ("the NF-kappa B-binding dogs' 1/2", "The NF - kappa B -binding dogs ' 1\\/2"),
         ("caf\u00e9 \ufb01ne so\u00adft", "cafe\u0301 fine soft"),
+        ("I'm gonna lemme gotta; 'tis", "I 'm gon na lem me got ta ; 't is"),
+        (
+            "\u79c1\u306f\u6771\u4eac\u3067PC\u3092\u8cb7\u3063\u305f\u3002",
+            "\u79c1 \u306f \u6771\u4eac \u3067 PC \u3092 \u8cb7\u3063 \u305f \u3002",
+        ),
     ],
 )
 def test_normal_form_of_raw_text_is_that_of_treebank_words(text: str, words: str) -> None:
