@@ -61,6 +61,7 @@ def conjunct_children(
 
 _SEPARATORS = frozenset({"CC", "CONJP", ",", ":"})
 _PUNCTUATION = frozenset({",", ":", ".", "``", "''", "-LRB-", "-RRB-"})
+_NO_CONJUNCTS = _PUNCTUATION | {"CC"}
 _CLASSES = ("NN", "VB", "JJ", "RB")
 """Tags that begin alike are of one class: NN, NNS, NNP and NNPS are."""
 
@@ -90,12 +91,13 @@ def uncoordinated(tree: Tree) -> Counter[str]:
     """
     found = Counter[str]()
     for node, spans in constituents_of(tree):
-        coordinators = _coordinators(node)
-        if not coordinators or _coordination(node, spans) is not None:
-            continue
-        sides = (node[: coordinators[-1]], node[coordinators[-1] + 1 :])
-        both = all(any(_kind(child) not in _PUNCTUATION for child in side) for side in sides)
-        found[UNLIKE if both else ONE_SIDED] += 1
+        structure = _coordination(node, spans)
+        for place in _coordinators(node):
+            if structure is not None and structure.start < spans[place].start:
+                continue
+            sides = ((_kind(child) for child in side) for side in (node[:place], node[place + 1 :]))
+            both = all(any(kind not in _NO_CONJUNCTS for kind in side) for side in sides)
+            found[UNLIKE if both else ONE_SIDED] += 1
     return found
 
 
@@ -169,7 +171,8 @@ UNBALANCED = "brackets or quotes of a conjunct do not balance"
 """What is wrong with a structure that has one that is not ``is_balanced``."""
 
 _OPENED_BY = {")": "(", "]": "[", "}": "{"}
-_QUOTES = frozenset({"``", "''", '"', "\u201c", "\u201d"})
+QUOTES = frozenset({"``", "''", '"', "\u201c", "\u201d"})
+"""Double quotes, which way they may turn."""
 
 
 def is_balanced(words: Sequence[str]) -> bool:
@@ -179,8 +182,8 @@ def is_balanced(words: Sequence[str]) -> bool:
     """
     quotes, opened = 0, list[str]()
     for word in words:
-        for sign in [word] if word in _QUOTES else word:
-            quotes += sign in _QUOTES
+        for sign in [word] if word in QUOTES else word:
+            quotes += sign in QUOTES
             if sign in _OPENED_BY.values():
                 opened.append(sign)
             elif sign in _OPENED_BY and (not opened or opened.pop() != _OPENED_BY[sign]):

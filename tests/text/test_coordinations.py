@@ -42,6 +42,12 @@ def test_brackets_close_what_was_opened_and_quotes_are_even(words: str, expected
         ("(S (NP (PRP it)) (VP (VP (VBZ is)) (CC and) (ADVP (RB always))))", {UNLIKE: 1}),
         ("(NP (NN tea) (CC and) (NN milk))", {}),
         ("(NP (CC both) (NN tea))", {}),
+        ("(NP (NNS cats) (CC and) (PP (IN by) (NN sea)) (CC or) (ADJP (JJ old)))", {UNLIKE: 2}),
+        ("(S (CC And) (NP (NN tea) (CC and) (NN milk)) (VP (VBZ is)))", {ONE_SIDED: 1}),
+        (
+            "(S (CC But) (S (NP (NN milk)) (VP (VBZ is))) (CC and) (S (NP (PRP it)) (VP (VBZ is))))",
+            {ONE_SIDED: 1},
+        ),
         ("(NP (NP (NN tea) (CC and) (NN milk)) (CC or) (VP (VBG drinking)))", {UNLIKE: 1}),
     ],
 )
