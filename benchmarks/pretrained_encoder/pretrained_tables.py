@@ -7,14 +7,15 @@ mean of that table, of those that have most seeds, which is chosen by looking at
 against the best there is. Intervals
 as in equal_annotation.py: seeds and instances resampled, seeds and documents, and Student's over seeds. With
 ``--over SYSTEM`` they are over that row instead, whatever was annotated for it; ``--over NAME/SYSTEM`` takes
-it from another folder's outcomes of the same test split. With ``--parts`` instead: each system's accuracy by
-label, and how often one of two systems is right.
+it from another folder's outcomes of the same test split. ``--seeds`` leaves other draws out. With ``--parts``
+instead: each system's accuracy by label, and how often one of two systems is right.
 """
 
 import argparse
 import sys
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from statistics import fmean
@@ -150,10 +151,13 @@ def instances(corpus: Path) -> tuple[list[str], list[str]]:
     return [document for document, _ in found], [label for _, label in found]
 
 
-def main(corpora: Sequence[Path], over: str | None, *, parts: bool) -> None:
+def main(corpora: Sequence[Path], over: str | None, seeds: Sequence[int], *, parts: bool) -> None:
     """Print the tables of every corpus."""
     for corpus in corpora:
         outcomes = Outcomes.read(FOLDER / f"{corpus.name}.jsonl")
+        if seeds:
+            wanted = {key: run for key, run in outcomes.runs.items() if run["seed"] in seeds}
+            outcomes = replace(outcomes, runs=wanted)
         if parts:
             for size in sorted({run["size"] for run in outcomes.runs.values()}):
                 print(f"{corpus.name}, |L| = {size}: accuracy by label (instances)\n")
@@ -177,6 +181,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("corpora", nargs="+", type=Path, help="corpus folders, as data/study/NAME")
     parser.add_argument("--over", metavar="[NAME/]SYSTEM", help="the row that gains are over")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[], help="of these draws alone")
     parser.add_argument("--parts", action="store_true", help="accuracy by label")
     given = parser.parse_args()
-    main(given.corpora, given.over, parts=given.parts)
+    main(given.corpora, given.over, given.seeds, parts=given.parts)

@@ -124,7 +124,7 @@ _ALL = (
     ),
     CorpusDescription(
         reader="gum",
-        name="GUM, 237 documents of 12 genres and more of English, and GENTLE's 26 (Zeldes, 2017)",
+        name="GUM, 237 documents of 15 genres of English, and GENTLE's 26 (Zeldes, 2017)",
         source="https://gucorpling.org/gum/, constituency trees (folder const); GUM's own split, shipped as "
         "lists of documents; GENTLE, of other genres, is its split test2",
         place="data/raw/gum (the archive or what is in it; in its folder text/ any English, as for genia)",
