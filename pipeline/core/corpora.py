@@ -89,8 +89,7 @@ _ALL = (
             "the GENIA Treebank v1, abstracts of PubMed (Tateisi et al., 2005)",
             "http://www.geniaproject.org/genia-corpus/treebank",
             "GENIA Treebank: (c) GENIA Project, under CC BY 3.0. Abstracts: from PubMed of the U.S. "
-            "National Library of Medicine, each (c) its authors or publisher. conjoin changed the "
-            "sentences by inserting text.",
+            "National Library of Medicine, each (c) its authors or publisher.",
         ),
     ),
     CorpusDescription(
@@ -136,8 +135,7 @@ _ALL = (
             "GUM, the Georgetown University Multilayer corpus (Zeldes, 2017)",
             "https://gucorpling.org/gum/",
             "Annotation: (c) Amir Zeldes and the annotators of GUM, under CC BY 4.0. Texts: of their "
-            "authors, each under the licence that its row names. conjoin changed the sentences by "
-            "inserting text.",
+            "authors, each under the licence that its row names.",
         ),
         by_document=True,
     ),
@@ -273,6 +271,7 @@ _ALL = (
         remark="name it with --license; redistribution is as that licence says",
         notice=SourceNotice("questions in the form of KUCI (Omura et al., 2020)"),
         task=QUESTIONS,
+        language="ja",
     ),
     CorpusDescription(
         reader="asked",

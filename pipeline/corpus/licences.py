@@ -56,7 +56,7 @@ def no_terms(name: str, why: str) -> Terms:
     return Terms(False, False, name or UNKNOWN, (), why)
 
 
-_CC = re.compile(r"cc-by(-nc)?(-nd|-sa)?-([1-4]\.[05])(-[a-z]{2,3})?")
+_CC = re.compile(r"cc-by(-nc)?(-nd|-sa)?-([1-4]\.0|2\.5|2\.1(?=-))(-[a-z]{2,3})?")
 
 
 def _creative_commons(found: re.Match[str]) -> Terms:

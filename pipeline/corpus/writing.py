@@ -289,5 +289,14 @@ def _sources(corpora: Sequence[Shards]) -> list[SourceFacts]:
             at_hand = corpus is not None and not foreign_rows(shards, corpus)[0]
             sources = [facts(corpus, used)] if corpus is not None and at_hand else []
         for source in sources:
-            found.setdefault(str(source.get("sha256")), source)
+            key = str(source.get("sha256"))
+            found[key] = _joined(found[key], source) if key in found else source
     return list(found.values())
+
+
+def _joined(one: SourceFacts, other: SourceFacts) -> SourceFacts:
+    """What two folders say of the same source: each may know trees that the other was not made of."""
+    both = other | one
+    if named := other.get("named_trees", {}) | one.get("named_trees", {}):
+        both["named_trees"] = named
+    return both

@@ -16,10 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 from nltk.tree import Tree
 
+from pipeline.core.annotation import Annotation
 from pipeline.core.cards.parser import ParserCard
 from pipeline.core.console import warn
 from pipeline.core.corpus_folder import (
     PARSERS_FOLDER,
+    SENTENCES_FILE,
     coordinators_of,
     parser_folder,
     trees_digest,
@@ -27,6 +29,7 @@ from pipeline.core.corpus_folder import (
 )
 from pipeline.core.documents import read_json
 from pipeline.core.parquet import MANIFEST
+from pipeline.core.schema import read_sentences
 from pipeline.core.settings import TreesOf
 from pipeline.core.types import UNLABELLED, Candidate, Donor, Span
 from pipeline.corpus.origin import trees_used
@@ -141,6 +144,7 @@ class CandidateTrees(ExitStack):
             each: self.enter_context(SentenceTrees(corpus, each))
             for each in (set(self._sets.values()) if self._sets else {named})
         }
+        self._gold: set[str] = set()
         self._parsers: dict[Path, Parser | None] = {}
         self._folders: dict[str, Path] | None = None
 
@@ -202,8 +206,12 @@ class CandidateTrees(ExitStack):
         candidate = row.candidate
         reason: NoTree | None = None
         for part in self._trees(row.known, self._name(row)):
+            # It stands only where it confirms what was harvested, which its mere presence would say.
+            if part.gold and self._trees_of != TREEBANK:
+                continue
             try:
                 require_sound(part.tree, candidate.words, candidate.coordination)
+                self._take(part, candidate.sentence_id)
                 return part
             except NoTree as error:  # of the parser's, too, whose tags the harvest did not see
                 reason = error
@@ -232,6 +240,7 @@ class CandidateTrees(ExitStack):
             raise NoTree(NO_SOURCE_TREE if some is None else NO_REFERENCE)
         gold = base.gold
         fills = []
+        given: list[_Part] = []
         donors = candidate.donors
         if not donors:
             if self._trees_of == TREEBANK:
@@ -244,6 +253,7 @@ class CandidateTrees(ExitStack):
         for donor in donors:
             part = self._donated(donor, candidate.label, known)
             gold = gold and part.gold
+            given.append(part)
             gap = candidate.gap if donor is donors[-1] else None
             if gap is not None:
                 lacking = Span(gap.start - donor.start, gap.end - donor.start)
@@ -253,7 +263,24 @@ class CandidateTrees(ExitStack):
             base.tree, candidate.reference, fills, candidate.words, candidate.coordination
         )
         require_sound(made, candidate.words, candidate.coordination)
+        self._take(base, candidate.sentence_id)
+        for donor, part in zip(donors, given, strict=True):
+            self._take(part, donor.sentence_id)
         return _Part(made, gold)
+
+    def _take(self, part: _Part, sentence_id: str) -> None:
+        """Remember the sentence of a part that is the treebank's."""
+        if part.gold:
+            self._gold.add(sentence_id)
+
+    @property
+    def annotation(self) -> Annotation:
+        """The record of the treebank's trees that stand, whole or in part, in those that were made."""
+        from pipeline.parsing.annotated import gold_part  # noqa: PLC0415 - as below
+
+        source = self._corpus / SENTENCES_FILE
+        found = read_sentences(source, lambda each: each.sentence_id in self._gold)
+        return gold_part(self._corpus, list(found)) if self._gold else ()
 
     def _donated(self, donor: Donor, label: str, known: Mapping[str, KnownSentence]) -> _Part:
         sentence = known.get(donor.sentence_id)

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline import __version__
-from pipeline.core.annotation import as_json
+from pipeline.core.annotation import Annotation, as_json, joined
 from pipeline.core.candidates import HARVESTED
 from pipeline.core.cards.candidates import (
     ReleasedShard,
@@ -137,6 +137,7 @@ def write_release(
     manifest = write_manifest(
         folder, settings, shards, released, name=_name(shards, sources), sources=sources,
         shards_written=entries, digests=digests, hiding=hiding, more=more,
+        also=() if trees is None else trees.annotation,
     )  # fmt: skip
     return manifest, released
 
@@ -153,6 +154,7 @@ def write_manifest(
     digests: Mapping[str, str],
     hiding: HidingWords | None,
     more: Mapping[str, Any],
+    also: Annotation = (),
 ) -> ReleaseManifest:
     """Write ``manifest.json`` of a release whose shards stand.
 
@@ -166,6 +168,7 @@ def write_manifest(
         shards_written: the files, and the rows of each.
         digests: of the rows as they are written, by configuration.
         hiding: for a stand-off release, what left its words out.
+        also: what was annotated for what stands beside the rows.
         more: what else rows of this kind have there.
 
     Returns:
@@ -194,13 +197,16 @@ def write_manifest(
             for key, run in generations(shards).items()
         },
         "sources": list(sources),
-        "annotation": as_json(annotation_of(shards)),
+        "annotation": as_json(joined([*annotation_of(shards), *also])),
     }
     manifest |= more  # type: ignore[typeddict-item]
     if hiding is not None:
         own = hiding.digests
         manifest["full_digests"] = {"train": own["train"].hex(), "rejected": own["rejected"].hex()}
-        manifest["withheld"] = {c: dict(reasons) for c, reasons in hiding.withheld.items()}
+        manifest["withheld"] = {
+            c: dict(reasons + Counter(more.get("withheld", {}).get(c, {})))
+            for c, reasons in hiding.withheld.items()
+        }
         hiding.require_no_text(manifest)
     write_json(folder / MANIFEST, manifest)
     return manifest

@@ -100,3 +100,18 @@ def test_what_permits_more_than_another_licence(new: str, old: str, expected: bo
 def test_what_no_one_text_can_be_under(expression: str, expected: bool) -> None:
     """Two kinds of sharing alike, or one of them with trade and words that forbid it."""
     assert excludes_itself(expression) is expected
+
+
+@pytest.mark.parametrize(
+    ("name", "known"),
+    [
+        ("CC-BY-2.5", True),
+        ("CC-BY-2.1-JP", True),
+        ("CC-BY-4.5", False),
+        ("CC-BY-1.5", False),
+        ("CC-BY-2.1", False),
+    ],
+)
+def test_versions_that_creative_commons_has(name: str, known: bool) -> None:
+    """A slip is no licence."""
+    assert terms(name).known is known

@@ -196,13 +196,16 @@ def natural(pair_: Path, write_trees: Callable[..., None], tree: str | None) -> 
 def test_natural_text_is_its_own_tree(
     tmp_path: Path, write_trees: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The treebank's if it joins the same conjuncts, else that of the parser that found them."""
+    """That of the parser that found it; the treebank's, which says that it was right, if one asks."""
     tagged = FULL.replace("ROOT", "S1").format(
         "(DT the)", "(NN dog)", "(CC and)", "(DT a)", "(NN cat)", "(VBD saw)", "(PRP me)"
     )
     knowing(monkeypatch, FULL)
     row = natural(tmp_path, write_trees, tagged)
-    assert [(m.text, m.origin) for m in made(tmp_path, row)] == [(tagged, "treebank")]
+    assert [(m.text, m.origin) for m in made(tmp_path, row, of="treebank")] == [
+        (tagged, "treebank")
+    ]
+    assert made(tmp_path, row)[0].origin == "parser"
     other = tagged.replace("(NP (NP (DT the)", "(NP (QP (DT the)")
     row = natural(tmp_path, write_trees, other)
     parsed_as(tmp_path, {"n/1": other})

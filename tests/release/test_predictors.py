@@ -15,9 +15,12 @@ from pipeline.api import Predictor
 from pipeline.core.documents import read_json
 from pipeline.core.errors import ConjoinError
 from pipeline.core.files import sha256_of, write_json
+from pipeline.core.parquet import read_rows
+from pipeline.core.schema import TREES
 from pipeline.evaluate.settings import EvaluateSettings
 from pipeline.evaluate.stage import run as evaluate
 from pipeline.release.package import write_checksums
+from pipeline.release.predictors.learned import SUBSTITUTES
 from pipeline.release.settings import ReleaseSettings
 from pipeline.release.stage import run
 from pipeline.sharing.validate.command import run as validate
@@ -114,6 +117,24 @@ def test_another_corpus_whose_sentences_were_learned_from_is_named(corpus: Path)
     write_json(corpus / RUN / "run.json", card | {"annotation": [*card["annotation"], other]})
     learned = read_json(release(corpus) / "manifest.json")["learned_from"]
     assert [each["license"] for each in learned if each["name"] == "other"] == ["unknown"]
+
+
+def test_text_that_stood_in_for_conjuncts_is_named(corpus: Path) -> None:
+    """By the licences of the trees of U, whose constituents it was; unknown where these are gone."""
+    (corpus / RUN / "finished.json").unlink()
+    card = read_json(corpus / RUN / "run.json")
+    card["settings"]["augment"] = "substitute"
+    write_json(corpus / RUN / "run.json", card)
+    trees = sorted((corpus / "trees").glob("trees-*.parquet"))
+    licences = {row["license"] for path in trees for row in read_rows(path, TREES)}
+
+    def named() -> set[str]:
+        learned = read_json(release(corpus) / "manifest.json")["learned_from"]
+        return {each["license"] for each in learned if each["part"] == SUBSTITUTES}
+
+    assert named() == (licences or {"unknown"})
+    shutil.rmtree(corpus / "trees", ignore_errors=True)
+    assert named() == {"unknown"}
 
 
 def test_what_the_first_of_two_runs_learned_from_is_named(corpus: Path) -> None:

@@ -39,7 +39,7 @@ NO_REASONS = {
     # Part of messages, or of prompts.
     "pipeline.infill.prompts": {"ANSWER"},
     "pipeline.select.settings": {"NO_SPLITS"},
-    "pipeline.text.coordinations": {"WITHHELD"},
+    "pipeline.text.coordinations": {"WITHHELD", "ONE_SIDED", "UNLIKE"},
 }
 
 

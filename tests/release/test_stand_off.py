@@ -162,9 +162,10 @@ def test_no_source_sentence_survives(leaking: Path) -> None:
 
 def test_the_leaks_are_leaks(leaking: Path) -> None:
     """The check above can fail: the candidates' fills, of which some are withheld, hold whole sentences."""
-    file = leaking / "candidates/t5-sync/seed-0/candidates-00000-of-00001.parquet"
+    files = (leaking / "candidates/t5-sync/seed-0").glob("*-00000-of-00001.parquet")
     before = [
         letters(text)
+        for file in files
         for row in pq.read_table(file).to_pylist()
         for text in texts({**row, "word": "and"})
     ]
@@ -208,6 +209,13 @@ def test_rehydrated_is_what_a_full_release_would_be(leaking: Path, tmp_path: Pat
     assert full["digests"] == stand_off["full_digests"]
     assert (full["stand_off"], full["rehydrated"]) == (False, True)
     assert "full_digests" not in full
+    release.run(
+        ReleaseSettings(
+            candidates=tmp_path / "r", corpus=leaking, out=tmp_path / "again", stand_off=True
+        )
+    )
+    again = json.loads((tmp_path / "again/manifest.json").read_text())
+    assert again["withheld"] == stand_off["withheld"]
     released = {row["candidate_id"] for row in rows(leaking / "release")}
     original = [
         row

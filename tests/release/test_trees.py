@@ -52,6 +52,8 @@ def test_a_release_with_trees_loads(released: Path, tmp_path: Path) -> None:
         "parser": 0,
         "without": {},
     }
+    beside = [part for part in manifest["annotation"] if part["part"] == "others"]
+    assert [part["trees"] > 0 for part in beside] == [True]  # people's trees, of no draw
     card = (released / "README.md").read_text()
     assert "| `tree`" in card
     assert "| `tree_from`" in card

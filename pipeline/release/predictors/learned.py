@@ -14,11 +14,12 @@ from pathlib import Path
 from pipeline.core.candidates import has_candidates
 from pipeline.core.cards.models import PretrainCard
 from pipeline.core.cards.predictors import LearnedFrom
-from pipeline.core.corpus_folder import SENTENCES_FILE, corpus_name
+from pipeline.core.corpus_folder import SENTENCES_FILE, corpus_name, trees_folder
 from pipeline.core.documents import read_json
 from pipeline.core.errors import ConjoinError, InputError
 from pipeline.core.names import of_a_draw
-from pipeline.core.schema import read_sentences
+from pipeline.core.parquet import read_rows
+from pipeline.core.schema import TREES, read_sentences
 from pipeline.core.settings import shown_place
 from pipeline.corpus.handing_on import licences_of
 from pipeline.corpus.layout import find_shards
@@ -32,6 +33,7 @@ from pipeline.release.predictors.finished import FinishedRun, read_run
 
 ENCODER, TEXTS = "the encoder", "texts that the encoder was pretrained on"
 ANNOTATED, CANDIDATES = "annotated text", "candidates"
+SUBSTITUTES = "text of substituted conjuncts"
 
 _DEEPEST = 8  # models that each began with another
 
@@ -43,7 +45,7 @@ def learned_from(run: FinishedRun) -> tuple[list[LearnedFrom], str | None]:
         InputError: the corpus, or candidates in it, are damaged.
     """
     found, base = _encoder(run)
-    for each in (*_annotated(run), *_candidates(run)):
+    for each in (*_annotated(run), *_candidates(run), *_substitutes(run)):
         if each not in found:  # as L is that of the run with whose encoder this one began
             found.append(each)
     return found, base
@@ -152,6 +154,20 @@ def _candidates(run: FinishedRun) -> Iterator[LearnedFrom]:
         return
     for licence, rows in licences_of(replace(find_shards(folder), rejects=())).items():
         yield {"part": CANDIDATES, "name": str(named), "license": licence, "rows": rows}
+
+
+def _substitutes(run: FinishedRun) -> Iterator[LearnedFrom]:
+    """The text whose constituents stood in the place of L's conjuncts, by licence."""
+    if run.settings.get("augment") != "substitute":
+        return
+    folder = None if run.corpus is None else trees_folder(run.corpus)
+    shards = [] if folder is None else sorted(folder.glob("trees-*.parquet"))
+    count = Counter(str(row["license"]) for path in shards for row in read_rows(path, TREES))
+    name = SUBSTITUTES if run.corpus is None else corpus_name(run.corpus)
+    if not count:
+        yield {"part": SUBSTITUTES, "name": name, "license": UNKNOWN}
+    for licence, rows in sorted(count.items()):
+        yield {"part": SUBSTITUTES, "name": name, "license": licence, "rows": rows}
 
 
 def licence_of_weights(
