@@ -53,7 +53,7 @@ class Grammar:
 
 
 class Treebank:
-    """The gold annotation of sentences that candidates took over as they stand.
+    """The gold annotation of sentences that candidates took over as they stand, where people made any.
 
     Args:
         corpus: the corpus folder.
@@ -67,7 +67,7 @@ class Treebank:
         path = corpus / SENTENCES_FILE
         found = read_sentences(path, lambda s: s.sentence_id in ids) if ids else ()
         self._sentences: Mapping[str, Sentence] = {
-            s.sentence_id: s for s in found if s.tree is not None
+            s.sentence_id: s for s in found if s.tree is not None or s.coordinations or s.examined
         }
 
     def knows(self, candidate: Candidate) -> bool:

@@ -172,12 +172,16 @@ def _seed_of(folder: Path) -> int:
 def _generation_sets(settings: AuditSettings, wanted: Callable[[Path], bool]) -> list[_Set]:
     """A sample of every wanted folder of candidates; the seeds of one generator make one set."""
     root = settings.corpus / "candidates"
-    there = (
-        folder for folder in root.glob("*/seed-*") if has_candidates(folder) and wanted(folder)
-    )
-    folders = sorted(there, key=lambda folder: (folder.parent.name, _seed_of(folder)))
+    # As ``NAME/seed-S``, or of each size of L as ``NAME/N/seed-S``.
+    every = (folder for pattern in ("*/seed-*", "*/*/seed-*") for folder in root.glob(pattern))
+    there = (folder for folder in every if has_candidates(folder) and wanted(folder))
+
+    def name_of(folder: Path) -> str:
+        return folder.parent.relative_to(root).as_posix()
+
+    folders = sorted(there, key=lambda folder: (name_of(folder), _seed_of(folder)))
     sets = []
-    for name, group in groupby(folders, key=lambda folder: folder.parent.name):
+    for name, group in groupby(folders, key=name_of):
         members = list(group)
         found = _Set({"candidates": name, "seeds": [_seed_of(folder) for folder in members]})
         for folder in members:

@@ -310,3 +310,7 @@ def test_a_treebank_knows_of_harvested_sentences(
     assert [row.cells for row in annotation_table(audit).rows] == [
         ("harvested, parser of the corpus's trees", "50.0", "50.0", "10.0", "10")
     ]
+    shutil.copytree(folder, corpus / "candidates/harvest/250/seed-0")
+    run(AuditSettings(corpus=corpus))
+    again, deeper = read_json(corpus / "audit/audit.json")["generation"]
+    assert (again, deeper) == (found, {**found, "candidates": "harvest/250"})
