@@ -42,7 +42,7 @@ from pipeline.pretrain.loop import _loss_sum
 from pipeline.pretrain.new_model import new_t5
 from pipeline.pretrain.raw_text import CONTAINS, EQUAL
 from pipeline.pretrain.settings import PretrainSettings
-from pipeline.pretrain.stage import run
+from pipeline.pretrain.stage import ALGORITHM, run
 from pipeline.pretrain.token_store import encode_texts
 from pipeline.text.natural import NaturalText, join_words
 
@@ -520,7 +520,7 @@ def test_a_finished_model_is_trained_again_only_if_something_changed(
     assert trained()
     (corpus / "models/bert/seed-0/model.safetensors").write_bytes(b"")
     assert trained()
-    monkeypatch.setattr("pipeline.pretrain.stage.ALGORITHM", 2)
+    monkeypatch.setattr("pipeline.pretrain.stage.ALGORITHM", ALGORITHM + 1)
     assert trained()
     _corpus(tmp_path, train=90)
     assert trained()
@@ -617,9 +617,10 @@ def test_a_checkpoint_of_another_run_is_not_used(
         InputError, match=r"another run: learning_rate 0.01 → 0.02; .*remove checkpoints/$"
     ):
         run(PretrainSettings(corpus=corpus, **{**asked, "learning_rate": 0.02}))
-    monkeypatch.setattr("pipeline.pretrain.stage.ALGORITHM", 2)
+    monkeypatch.setattr("pipeline.pretrain.stage.ALGORITHM", ALGORITHM + 1)
     run(PretrainSettings(corpus=corpus, **asked))
-    said = "taken up at step 8: not the same run as without a break (algorithm 1 → 2)"
+    made = f"(algorithm {ALGORITHM} → {ALGORITHM + 1})"
+    said = f"taken up at step 8: not the same run as without a break {made}"
     assert said in capsys.readouterr().out
     run(PretrainSettings(corpus=corpus, **asked))
     assert "already there" not in capsys.readouterr().out, "no one version made it"
