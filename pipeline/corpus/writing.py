@@ -264,6 +264,20 @@ def manifest_facts(
     }
 
 
+def dropped_so_far(
+    corpora: Sequence[Shards], now: Mapping[str, Mapping[str, int]]
+) -> dict[str, dict[str, int]]:
+    """Why rows were left out, by kind and reason: now, and where each corpus was made of others."""
+    total = {part: Counter(reasons) for part, reasons in now.items()}
+    for shards in corpora:
+        earlier: Any = (shards.manifest or {}).get("dropped")
+        for part, count in total.items():
+            reasons = earlier.get(part) if isinstance(earlier, dict) else None
+            if isinstance(reasons, dict):
+                count.update({str(why): n for why, n in reasons.items() if isinstance(n, int)})
+    return {part: dict(count) for part, count in total.items()}
+
+
 def selections(corpora: Sequence[Shards]) -> CandidatesHistory:
     """What a manifest says of the selections behind its corpora: ``selections``, earlier ones first.
 

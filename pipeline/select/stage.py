@@ -39,6 +39,7 @@ from pipeline.corpus.rows import RELEASED_REJECTS, lost_trees
 from pipeline.corpus.validity.checks import require_valid
 from pipeline.corpus.writing import (
     GatheredRows,
+    dropped_so_far,
     manifest_facts,
     selections,
     sound,
@@ -269,7 +270,7 @@ def _write(
         **manifest_facts(corpora, runs, written, counts, _asked(settings)),
         **_history(corpora),
         "selection": selection,
-        "dropped": choice.dropped,
+        "dropped": dropped_so_far(corpora, choice.dropped),
     }
     write_json(folder / MANIFEST, manifest)
     write_card(folder, "Chosen by", manifest["digests"], selection["command"])

@@ -29,6 +29,8 @@ from pipeline.corpus.rows import (
     read_rejects,
 )
 from pipeline.corpus.statistics import summarise
+from pipeline.select import stage as select
+from pipeline.select.settings import SelectSettings
 from pipeline.sharing.merge.command import run
 from pipeline.sharing.merge.settings import MergeSettings
 from pipeline.tasks.coordination.rows import CoordinationRows
@@ -146,6 +148,12 @@ def test_with_itself_nothing_is_new(tmp_path: Path) -> None:
     again = merged(tmp_path / "again", tmp_path / "out", one)
     assert again["digests"] == manifest["digests"]
     assert again["generations"] == manifest["generations"]
+    # What earlier mergers left out stays counted.
+    assert [sum(each["dropped"]["train"].values()) for each in (manifest, again)] == [52, 104]
+    settings = SelectSettings(places=[tmp_path / "out"], out=tmp_path / "some", limit=5)
+    select.run(settings)
+    chosen = read_json(tmp_path / "some/manifest.json")
+    assert sum(chosen["dropped"]["train"].values()) == 52
 
 
 def test_a_merged_folder_is_a_corpus_like_others(tmp_path: Path) -> None:

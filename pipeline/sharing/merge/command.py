@@ -24,6 +24,7 @@ from pipeline.corpus.rows import lost_trees
 from pipeline.corpus.validity.checks import require_valid
 from pipeline.corpus.writing import (
     GatheredRows,
+    dropped_so_far,
     manifest_facts,
     selections,
     sound,
@@ -120,7 +121,9 @@ def _merge(corpora: Sequence[Shards], folder: Path) -> CandidatesManifest:
             **manifest_facts(corpora, runs, written, counts),
             "merged": inputs,
             **selections(corpora),
-            "dropped": _dropped(inputs, {"train": 0, "rejected": int(contradicted.sum())}),
+            "dropped": dropped_so_far(
+                corpora, _dropped(inputs, {"train": 0, "rejected": int(contradicted.sum())})
+            ),
         }
         write_json(folder / MANIFEST, manifest)
         places = ", ".join(entry["place"] for entry in inputs)
