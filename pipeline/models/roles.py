@@ -458,10 +458,9 @@ def set_dropout(model: nn.Module, rate: float) -> None:
     for module in model.modules():
         if isinstance(module, nn.Dropout):
             module.p = rate
-        for name in [
-            n for n, value in vars(module).items() if isinstance(value, float) and "dropout" in n
-        ]:
-            setattr(module, name, rate)
+        for name, value in list(vars(module).items()):
+            if "dropout" in name and isinstance(value, float):
+                setattr(module, name, rate)
 
 
 def words_fact(where: str, **given: Any) -> dict[str, str]:

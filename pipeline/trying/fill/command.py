@@ -127,9 +127,8 @@ def find_span(words: tuple[str, ...], text: str) -> Span:
         InputError: there is no such place at word boundaries, or it is the whole sentence.
     """
     natural, wanted = join_words(words), text.strip()
-    cut = tuple(
-        split_words(text)
-    )  # as a sentence is: "cannot" is two words, an apostrophe straight
+    # As a sentence is: "cannot" is two words, an apostrophe straight.
+    cut = tuple(split_words(text))
     for start in range(len(words)):
         for end in range(start + 1, len(words) + 1):
             if natural.slice(start, end) == wanted or words[start:end] == cut:
