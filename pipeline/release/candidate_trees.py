@@ -211,7 +211,8 @@ class CandidateTrees(ExitStack):
                 continue
             try:
                 require_sound(part.tree, candidate.words, candidate.coordination)
-                self._take(part, candidate.sentence_id)
+                if part.gold:
+                    self._gold.add(candidate.sentence_id)
                 return part
             except NoTree as error:  # of the parser's, too, whose tags the harvest did not see
                 reason = error
@@ -238,9 +239,8 @@ class CandidateTrees(ExitStack):
         if base is None:
             some = next(self._trees(row.known), None)
             raise NoTree(NO_SOURCE_TREE if some is None else NO_REFERENCE)
-        gold = base.gold
+        taken = [(base, candidate.sentence_id)]
         fills = []
-        given: list[_Part] = []
         donors = candidate.donors
         if not donors:
             if self._trees_of == TREEBANK:
@@ -248,12 +248,10 @@ class CandidateTrees(ExitStack):
             parse = _parsed(row)
             if parse is None:
                 return None
-            gold = False
             fills = [_fill(parse, span, candidate) for span in candidate.conjuncts[1:]]
         for donor in donors:
             part = self._donated(donor, candidate.label, known)
-            gold = gold and part.gold
-            given.append(part)
+            taken.append((part, donor.sentence_id))
             gap = candidate.gap if donor is donors[-1] else None
             if gap is not None:
                 lacking = Span(gap.start - donor.start, gap.end - donor.start)
@@ -263,15 +261,10 @@ class CandidateTrees(ExitStack):
             base.tree, candidate.reference, fills, candidate.words, candidate.coordination
         )
         require_sound(made, candidate.words, candidate.coordination)
-        self._take(base, candidate.sentence_id)
-        for donor, part in zip(donors, given, strict=True):
-            self._take(part, donor.sentence_id)
-        return _Part(made, gold)
-
-    def _take(self, part: _Part, sentence_id: str) -> None:
-        """Remember the sentence of a part that is the treebank's."""
-        if part.gold:
-            self._gold.add(sentence_id)
+        people = [sentence_id for part, sentence_id in taken if part.gold]
+        self._gold.update(people)
+        # Without a donor the fill's part is a parser's.
+        return _Part(made, gold=bool(donors) and len(people) == len(taken))
 
     @property
     def annotation(self) -> Annotation:
