@@ -29,6 +29,7 @@ from pipeline.core.types import (
     Span,
     bracketed,
 )
+from pipeline.core.words import coordinator
 from pipeline.infill import Infiller, InfillRequest, load_infiller, request_of
 from pipeline.infill import fill as fill_all
 from pipeline.infill.candidates import rows_of
@@ -120,7 +121,9 @@ def _index(value: object) -> int:
 _T = TypeVar("_T")
 _Index = Annotated[int, BeforeValidator(_index)]
 _TEXT: TypeAdapter[str] = TypeAdapter(Annotated[str, AfterValidator(_encoded)])
-_TEXTS = TypeAdapter(tuple[Annotated[str, AfterValidator(_encoded)], ...])
+_COORDINATORS = TypeAdapter(
+    tuple[Annotated[str, AfterValidator(_encoded), AfterValidator(coordinator)], ...]
+)
 _PLACE: TypeAdapter[str | Path] = TypeAdapter(Annotated[str | Path, AfterValidator(_place)])
 _PAIR = TypeAdapter(tuple[_Index, _Index])
 _POSITIVE: TypeAdapter[int] = TypeAdapter(Annotated[_Index, Field(ge=1)])
@@ -442,7 +445,7 @@ class Predictor:
         Raises:
             InputError: ``sentences`` is one text, or a sentence has an empty word; the message has the
                 number of the sentence, from 0.
-            SettingsError: ``n`` is below 1, or a coordinator is no text.
+            SettingsError: ``n`` is below 1, or a coordinator is no single word.
         """
         n = _checked("n", n, _POSITIVE, "at least 1", SettingsError)
         if isinstance(sentences, str):
@@ -452,7 +455,7 @@ class Predictor:
         if isinstance(coordinators, str):
             coordinators = [coordinators]
         listed = tuple(coordinators) if isinstance(coordinators, Iterable) else coordinators
-        words = _checked("coordinators", listed, _TEXTS, "a list of words", SettingsError)
+        words = _checked("coordinators", listed, _COORDINATORS, "a list of words", SettingsError)
         known, given = frozenset(map(str.lower, words)), _given(sentences)
         return [_predicted(each) for each in answers(self._model, given, coordinators=known, n=n)]
 

@@ -274,7 +274,7 @@ def test_predictor_refuses_what_would_be_read_otherwise(predictor: Path) -> None
     for n in (1.5, "1", None, True):
         with pytest.raises(SettingsError, match=f"n must be at least 1, was: {n!r}"):
             loaded.predict(["cats and dogs"], n=n)  # type: ignore[arg-type]
-    for coordinators in ([1], 5, ["\ud800"]):
+    for coordinators in ([1], 5, ["\ud800"], ["as well as"], [" and"], "and,or"):
         with pytest.raises(SettingsError, match="coordinators must be a list of words, was: "):
             loaded.predict(["cats and dogs"], coordinators=coordinators)  # type: ignore[arg-type]
     for sentences in (None, b"cats and dogs", 5):

@@ -370,6 +370,7 @@ def test_packed_files_and_standard_input(
 def test_chosen_coordinators_count(ask: Ask) -> None:
     """Instead of the usual ones, in any case."""
     found = ask("The man As well and a dog as the girl", coordinators=["as", "PLUS"])
+    assert ask("The man As well and a dog as the girl", coordinators=["as, PLUS"]) == found
     assert [line.split("\t")[1] for line in found] == ["As", "as"]
 
 
@@ -519,7 +520,7 @@ def test_bad_calls_are_one_line(ask: Ask, folder: Path, tmp_path: Path) -> None:
     (tmp_path / "predictor.json").write_text(json.dumps(card | {"version": 2}))
     with pytest.raises(ConjoinError, match=r"'conjoin-predictor' version 2, not .* version 1"):
         ask("a dog and a cat", predictor=tmp_path)
-    with pytest.raises(ConjoinError, match="a coordinator is one word, was 'as well as'"):
+    with pytest.raises(ConjoinError, match="'as well as': no coordinator: it has a space"):
         PredictSettings.build({"predictor": "p", "text": "t", "coordinators": ["as well as"]}, None)
 
 

@@ -418,7 +418,7 @@ def test_a_second_component_is_read_at_once_too(make: Make, tmp_path: Path) -> N
         ({"tau": "much"}, SettingsError, r"conjoin\.tau = 'much': Input should be a valid number"),
         ({"coordinators": []}, SettingsError, r"conjoin\.coordinators = \[\]: name at least one"),
         ({"coordinators": "and"}, SettingsError, r"conjoin\.coordinators = 'and': Input should be"),
-        ({"coordinators": ["as well as"]}, SettingsError, "a coordinator is one word, was 'as well as'"),
+        ({"coordinators": ["as well as"]}, SettingsError, "no coordinator: it has a space"),
         ({"batch_tokens": 0}, SettingsError, r"conjoin\.batch_tokens = 0: Input should be greater"),
         ({"device": "gpu"}, SettingsError, "no device 'gpu' here; choose auto, cpu"),
         ({"device": 7}, SettingsError, r"conjoin\.device = 7: Input should be a valid string"),

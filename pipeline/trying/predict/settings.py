@@ -3,17 +3,13 @@
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
+from pipeline.core import words
+from pipeline.core.names import by_commas
 from pipeline.core.runs import USUAL_TAU
 from pipeline.core.settings import OnlyWith, Settings
 from pipeline.text.unpacking import Size
-
-
-def _one_word(word: str) -> str:
-    if len(word.split()) != 1:
-        raise ValueError(f"a coordinator is one word, was {word!r}")
-    return word
 
 
 class AnswerSettings(Settings):
@@ -31,10 +27,13 @@ class AnswerSettings(Settings):
         description="The parser's structure stands unless the predictor's probability of it is below so many "
         "times that of its best.",
     )
-    coordinators: list[Annotated[str, AfterValidator(_one_word)]] = Field(
+    coordinators: Annotated[
+        list[Annotated[str, AfterValidator(words.coordinator)]], BeforeValidator(by_commas)
+    ] = Field(
         [],
-        description="Word that counts as coordinator, in any case; unset: those of the corpus that the "
-        "predictor learned from, of an English one and, or, but, nor and and/or.",
+        description="Words that count as coordinators, in any case, separated by commas or repeatable; "
+        "unset: those of the corpus that the predictor learned from, of an English one and, or, but, nor "
+        "and and/or.",
     )
     batch_tokens: int = Field(
         2048, ge=1, description="Subwords encoded together, padding included."
