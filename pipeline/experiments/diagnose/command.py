@@ -16,7 +16,6 @@ structures:
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 from math import fsum, prod
@@ -60,17 +59,6 @@ TARGETS = "targets.json"
 _OF_COORDINATION = ("folds", "smoothing", "candidates", "resume")
 _OF_RELATIONS = ("cells", "least_errors", "threads")
 """Options that one task alone has."""
-
-
-@dataclass(frozen=True, slots=True)
-class JudgedStructure:
-    """A structure of L, and whether the predictor that had not seen it was right.
-
-    ``kind`` is its label, bucket of length, coordinator with any preconjunction, and number of conjuncts.
-    """
-
-    kind: tuple[str, int, str, int]
-    right: bool
 
 
 def run(settings: DiagnoseSettings) -> None:
