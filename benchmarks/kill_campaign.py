@@ -50,11 +50,6 @@ def family(out: Path) -> list[psutil.Process]:
     return [p for p in psutil.process_iter(["cmdline"]) if str(out) in (p.info["cmdline"] or ())]
 
 
-def is_launcher(process: psutil.Process) -> bool:
-    """Whether it is the one that started the others."""
-    return "pipeline.executor.launch" in process.cmdline()
-
-
 def round_of(folder: Path, out: Path, processes: int, victim: str, wait: tuple[bool, float]) -> str:
     """Start, kill some seconds after the start or the first unit, and say what was there then."""
     line = [sys.executable, "-m", "pipeline", *settings(folder, out, processes).command_line()]
