@@ -157,9 +157,9 @@ class _ClauseComposer:
     def happens(self, share: float) -> bool:
         return self._rng.random() < share
 
-    def thing(self, *, rare: float, kind: str | None = None) -> str:
-        """A noun, of any class or of one."""
-        nouns = _THINGS[kind or self._rng.choice(list(_THINGS))]
+    def thing(self, *, rare: float) -> str:
+        """A noun of any class."""
+        nouns = _THINGS[self._rng.choice(list(_THINGS))]
         return self._rng.choice(nouns[_FREQUENT:] if self.happens(rare) else nouns[:_FREQUENT])
 
     def former(self, action: _Verb, thing: str) -> str:
