@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from nltk.tree import Tree
@@ -41,17 +40,15 @@ def counted(wanted: Iterable[Hashable], found: Iterable[Hashable]) -> Counts:
     return Counts((truth & answer).total(), answer.total(), truth.total())
 
 
-def read_coordinations(
-    tree: Tree | None, coordinators: AbstractSet[str] = COORDINATORS
-) -> tuple[Coordination, ...]:
-    """What a corpus's own rule finds in a parser's tree at its coordinators; nothing without a tree.
+def read_coordinations(tree: Tree | None) -> tuple[Coordination, ...]:
+    """What the rule finds in a parser's tree at English coordinators; nothing without a tree.
 
     As ``harvest`` reads it: words without tags get those that only they can have.
     """
     if tree is None:
         return ()
-    found = ptb_coordinations(with_clear_tags(tree, coordinators))
-    return tuple(c for c in found if c.word.lower() in coordinators)
+    found = ptb_coordinations(with_clear_tags(tree))
+    return tuple(c for c in found if c.word.lower() in COORDINATORS)
 
 
 Key = Callable[[Coordination], Hashable]
