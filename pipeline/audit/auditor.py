@@ -1,6 +1,6 @@
 """The annotation audit: how many candidates have the boundaries that a judge would give them.
 
-What share of a source's annotations is right, and does δ (Algorithm 1, line 9) keep the right ones? Of
+What share of a source's annotations is right, and does δ (Algorithm 1, line 8) keep the right ones? Of
 generated sentences no treebank knows, for they have no gold annotation; a grammar does (``judges``).
 """
 
