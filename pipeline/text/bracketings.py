@@ -49,6 +49,13 @@ class Bracketing:
     fault: str = ""
 
 
+def with_bracket_names(text: str) -> str:
+    """The text with ``-LRB-`` and ``-RRB-`` where brackets are words."""
+    for pattern, word in _RAW:
+        text = pattern.sub(word, text)
+    return text
+
+
 def bracketings(text: str, line: int = 1, *, apart: bool = False) -> Iterator[Bracketing]:
     """Yield what stands in the text of a file, in its order: nothing but blanks is passed over.
 
@@ -61,8 +68,7 @@ def bracketings(text: str, line: int = 1, *, apart: bool = False) -> Iterator[Br
         apart: no tree goes on where a line begins with a bracket. So trees are separated that were taken
             for one, because a bracket that one lacks another has too many.
     """
-    for pattern, word in _RAW:
-        text = pattern.sub(word, text)
+    text = with_bracket_names(text)
     place, counted, searches, next_line = 0, 0, 0, -1
     while found := _NO_BLANK.search(text, place):
         begin = found.start()

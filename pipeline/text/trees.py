@@ -11,19 +11,18 @@ No tree has more than ``DEEPEST`` levels: nltk's methods call themselves once a 
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from nltk.tree import Tree
 
 from pipeline.core.errors import InputError
 from pipeline.core.types import Span
+from pipeline.text.bracketings import LONGEST, with_bracket_names
 from pipeline.text.unpacking import read_whole
 
 DEEPEST = 400
 """Levels that a tree may have below a root; those of GENIA have at most 31."""
-
-LONGEST = 1 << 20
-"""Characters that the bracketing of a tree may have."""
 
 _BRACKET = re.compile(r"[()]")
 _ROOT = re.compile(r"\s*\((S1|TOP|ROOT)?\s*\(")
@@ -145,7 +144,9 @@ def read_trees(path: Path) -> Iterator[tuple[int, Tree]]:
 
 
 def trees_of(lines: Iterable[tuple[int, str]], path: Path | str) -> Iterator[tuple[int, Tree]]:
-    """Yield ``(line, tree)`` as soon as its last line is there; no tree is longer than a MiB.
+    """Yield ``(line, tree)`` as soon as the last line is there; no tree is longer than a MiB.
+
+    Several may stand on a line, and brackets that are words as they are, as ``bracketings`` reads them.
 
     Args:
         lines: the lines of a file with their numbers.
@@ -155,7 +156,8 @@ def trees_of(lines: Iterable[tuple[int, str]], path: Path | str) -> Iterator[tup
         InputError: brackets do not balance, or stray text.
     """
     depth, begun, size, buffer = 0, 0, 0, []
-    for number, line in lines:
+    for number, given in lines:
+        line = with_bracket_names(given)
         if not line.strip():
             continue
         if depth == 0:
@@ -171,11 +173,23 @@ def trees_of(lines: Iterable[tuple[int, str]], path: Path | str) -> Iterator[tup
         if depth and size > LONGEST:
             break  # without its ')' a tree would swallow all that follows
         if depth == 0:
-            yield begun, parse_tree("\n".join(buffer), path=path, line=begun)
+            for before, text in _apart("\n".join(buffer)):
+                yield begun + before, parse_tree(text, path=path, line=begun + before)
             buffer = []
     if depth:
         what = "the tree that begins here is never closed"
         raise InputError(what, path=path, line=begun, remedy="add the missing ')'")
+
+
+def _apart(text: str) -> Iterator[tuple[int, str]]:
+    """The trees of some lines, each with how many lines are before it and with what else stands there."""
+    depth, begin = 0, 0
+    for bracket, following in pairwise(_BRACKET.finditer(text)):
+        depth += 1 if bracket[0] == "(" else -1
+        if depth == 0 and following[0] == "(":
+            yield text.count("\n", 0, begin), text[begin : bracket.end()]
+            begin = bracket.end()
+    yield text.count("\n", 0, begin), text[begin:]
 
 
 def leaves(tree: Tree) -> list[str]:

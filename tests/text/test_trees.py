@@ -7,6 +7,7 @@ from nltk.tree import Tree
 
 from pipeline.core.errors import InputError
 from pipeline.core.types import Span
+from pipeline.text.bracketings import bracketings
 from pipeline.text.trees import (
     DEEPEST,
     constituents,
@@ -131,6 +132,17 @@ def test_trees_have_a_greatest_depth() -> None:
             parse_tree(deep(levels), path="f", line=3)
     flat = f"(NP {'(NN x) ' * 2_000})"  # many brackets are not many levels
     assert len(parse_tree(flat).leaves()) == 2_000
+
+
+def test_trees_are_read_as_ingest_reads_a_treebank() -> None:
+    """Several on a line, and brackets as they are, which predict and the Penn Treebank's reader refused."""
+    text = "(S (NN a)\n (NN b)) (S (NN c))\n(NP (-LRB- () (NN d) (-RRB- \\)))"
+    found = [(line, leaves(tree)) for line, tree in trees_of(enumerate(text.split("\n"), 1), "f")]
+    assert found == [(1, ["a", "b"]), (2, ["c"]), (3, ["(", "d", ")"])]
+    assert [leaves(parse_tree(each.text)) for each in bracketings(text)] == [w for _, w in found]
+    for wrong in ("(NN a) x (NN b)", "(NN a) x", "(NN a)) ((NN b)"):
+        with pytest.raises(InputError, match="f:1: malformed brackets"):
+            list(trees_of([(1, wrong)], "f"))
 
 
 def test_trees_have_a_greatest_length() -> None:

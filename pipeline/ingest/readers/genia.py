@@ -37,8 +37,9 @@ from pipeline.core.files import files_within, require_regular
 from pipeline.core.tally import Tally
 from pipeline.core.types import Coordination, Sentence, Span
 from pipeline.ingest.archives import members
+from pipeline.text.bracketings import LONGEST
 from pipeline.text.coordinations import PRECONJUNCTIONS, conjunct_children
-from pipeline.text.trees import DEEPEST, LONGEST, OTHER_LEAVES, escape, fitting_tree
+from pipeline.text.trees import DEEPEST, OTHER_LEAVES, escape, fitting_tree
 from pipeline.text.unpacking import UnpackingAllowance, opened, read_at_most, read_whole
 
 LARGEST = 16 * 2**20
