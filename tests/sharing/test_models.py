@@ -48,7 +48,8 @@ def test_a_checkpoint_is_fetched_where_it_is_wanted(
         {"name": "minilm", "from_": "hub", "out": out and Path(out)}, None
     )
     models.run(settings)
-    assert f"minilm: {place} is fetched" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert f"minilm: {place} is fetched\nuse: {checkpoints()['minilm'].use}" in said
     models.run(settings)
     assert f"minilm: {place} is already there and current" in capsys.readouterr().out
     assert asked == [("minilm", checkpoints()["minilm"], "hub", Path(place))] * 2

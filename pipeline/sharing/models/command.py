@@ -29,6 +29,7 @@ def run(settings: ModelsSettings) -> None:
         return
     fetched = fetch(settings.name, checkpoint, settings.from_, out)
     say(f"{settings.name}: {out} {'is fetched' if fetched else 'is already there and current'}")
+    say(f"use: {checkpoint.use}")
     say(f"licence: {_licences(checkpoint)}; what it may have read: {checkpoint.read}")
 
 
