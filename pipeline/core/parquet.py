@@ -65,9 +65,7 @@ def write_rows(
                 raise InputError(f"a row does not fit the schema: {error}", path=path) from error
             writer.write_table(table, _ROW_GROUP)
             count += len(part)
-        if not count:  # an empty group, as `write_table` makes it
-            writer.write_table(kept.empty_table())
-    return count
+    return count  # of none there is no group: `datasets` reads none without rows
 
 
 def write_table(path: Path, table: pa.Table) -> None:

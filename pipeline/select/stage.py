@@ -273,7 +273,7 @@ def _write(
         "dropped": dropped_so_far(corpora, choice.dropped),
     }
     write_json(folder / MANIFEST, manifest)
-    write_card(folder, "Chosen by", manifest["digests"], selection["command"])
+    write_card(folder, "Chosen by", manifest["rows"], manifest["digests"], selection["command"])
     return manifest
 
 

@@ -248,12 +248,14 @@ def _fingerprint(
 def _write_card(folder: UnitFolder) -> None:
     """Let `datasets` load the folder; its manifest stands."""
     manifest = read_json(folder.folder / MANIFEST, CandidatesManifest, needs=["shards"])
-    digests = {
-        part: digest_of([each for each in manifest["shards"] if each["file"].startswith(kind)])
+    shards = {
+        part: [each for each in manifest["shards"] if each["file"].startswith(kind)]
         for part, kind in zip(("train", "rejected"), folder.schemas, strict=True)
     }
+    rows = {part: sum(each["rows"] for each in own) for part, own in shards.items()}
+    digests = {part: digest_of(own) for part, own in shards.items()}
     sweep(folder.folder / CARD)  # half written, by a run that was killed
-    write_card(folder.folder, "Made by", digests, manifest["command"])
+    write_card(folder.folder, "Made by", rows, digests, manifest["command"])
 
 
 def _summary(folder: UnitFolder, report: RunReport, kind: str, items: str) -> None:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from datasets import load_dataset
+from datasets import get_dataset_config_names, load_dataset
 from shared_corpora import candidate_folder
 
 from pipeline.corpus.card import write_card
@@ -11,6 +11,8 @@ from pipeline.corpus.layout import find_shards
 from pipeline.select.settings import SelectSettings
 from pipeline.select.stage import run as select
 from pipeline.sharing.merge.command import merge
+
+ROWS = {"train": 2, "rejected": 1}
 
 
 @pytest.fixture
@@ -38,18 +40,37 @@ def test_a_merged_and_a_selected_folder_load_at_once(home: Path) -> None:
     )
 
 
+def test_shards_without_rows_are_no_obstacle(home: Path) -> None:
+    """A unit may have no candidate, or no reject; `datasets` reads no row group without rows."""
+    folder = candidate_folder(home / "toy", rows=8, units=8)
+    write_card(folder, "Made.", {"train": 7, "rejected": 1}, {"train": "1", "rejected": "2"})
+    assert len(loaded(folder)) == 7
+    assert len(loaded(folder, "rejected")) == 1
+
+
+def test_a_part_without_rows_is_not_offered(home: Path) -> None:
+    """`datasets` would say that it has no data."""
+    folder = candidate_folder(home / "toy", rows=6, units=2)
+    write_card(folder, "Made.", {"train": 6, "rejected": 0}, {"train": "1", "rejected": "2"})
+    assert get_dataset_config_names(str(folder)) == ["default"]
+    assert len(loaded(folder)) == 6
+    assert '"rejected"' not in (folder / "README.md").read_text()
+
+
 def test_other_rows_under_the_same_name_are_not_taken_from_the_cache(home: Path) -> None:
     """`datasets` goes by the card: it names the rows."""
-    write_card(candidate_folder(home / "toy"), "Made.", {"train": "1", "rejected": "2"})
+    write_card(candidate_folder(home / "toy"), "Made.", ROWS, {"train": "1", "rejected": "2"})
     first = loaded(home / "toy/candidates/t5-sync/seed-0")
-    write_card(candidate_folder(home / "toy", first=60), "Made.", {"train": "3", "rejected": "4"})
+    write_card(
+        candidate_folder(home / "toy", first=60), "Made.", ROWS, {"train": "3", "rejected": "4"}
+    )
     assert set(loaded(home / "toy/candidates/t5-sync/seed-0")).isdisjoint(first)
 
 
 def test_a_card_that_stands_is_left_alone(tmp_path: Path) -> None:
     """A second run that makes nothing does not touch the file."""
     for _ in range(2):
-        write_card(tmp_path, "Made.", {"train": "1", "rejected": "2"})
+        write_card(tmp_path, "Made.", ROWS, {"train": "1", "rejected": "2"})
         (tmp_path / "README.md").chmod(0o400)
     assert (tmp_path / "README.md").stat().st_mode & 0o777 == 0o400
 
@@ -60,7 +81,7 @@ def test_a_folder_by_any_name_is_only_named(tmp_path: Path) -> None:
     for number, (made, command) in enumerate(((f"Merged from {evil}.", ""), ("Chosen by", evil))):
         folder = tmp_path / str(number)
         folder.mkdir()
-        write_card(folder, made, {"train": "1", "rejected": "2"}, command)
+        write_card(folder, made, ROWS, {"train": "1", "rejected": "2"}, command)
         card = (folder / "README.md").read_text()
         lines = card.splitlines()
         assert lines.count("---") == 2

@@ -127,7 +127,7 @@ def _merge(corpora: Sequence[Shards], folder: Path) -> CandidatesManifest:
         }
         write_json(folder / MANIFEST, manifest)
         places = ", ".join(entry["place"] for entry in inputs)
-        write_card(folder, f"Merged from {places}.", manifest["digests"])
+        write_card(folder, f"Merged from {places}.", manifest["rows"], manifest["digests"])
     return manifest
 
 
