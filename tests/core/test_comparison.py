@@ -231,7 +231,8 @@ def test_whole_documents_are_resampled() -> None:
     assert whole.high - whole.low > 3 * (alone.high - alone.low)
     single = compare(first, second, _SEED, list(range(400)))
     assert single == alone
-    assert documents_of([f"d{n % (FEWEST_DOCUMENTS - 1)}" for n in range(400)]) is None
+    for count, enough in ((FEWEST_DOCUMENTS - 1, False), (FEWEST_DOCUMENTS, True)):
+        assert (documents_of([f"d{n % count}" for n in range(400)]) is not None) == enough
 
 
 def test_documents_of_different_sizes_count_by_their_instances() -> None:
@@ -244,7 +245,10 @@ def test_documents_of_different_sizes_count_by_their_instances() -> None:
 
 
 def test_the_t_interval_is_students() -> None:
-    """Four seeds by hand; more than the table has, near the normal's; of two none."""
+    """Three and four seeds by hand; more than the table has, near the normal's; of two none."""
+    assert t_interval([0.01, 0.02, 0.03]) == pytest.approx(
+        (0.02 - 4.303 * 0.01 / 3**0.5, 0.02 + 4.303 * 0.01 / 3**0.5)
+    )
     low, high = t_interval([0.01, 0.02, 0.03, 0.06]) or (0, 0)
     half = 3.182 * (0.0014 / 3) ** 0.5 / 2
     assert (low, high) == pytest.approx((0.03 - half, 0.03 + half))
@@ -320,7 +324,8 @@ def test_macro_f1_is_resampled_as_in_plain_loops(documents: list[int] | None) ->
             every.append(sum(w * e for w, e in zip(weights, each, strict=True)) / 2)
         break
     assert every[0] == pytest.approx(one)
-    assert found.low < np.median(every) < found.high
+    low, high = np.quantile(every, [0.025, 0.975])  # of the first block, a sixteenth of all
+    assert (found.low, found.high) == pytest.approx((low, high), abs=0.15 * (high - low))
 
 
 def _drawn_counts(random: np.random.Generator) -> np.ndarray:
