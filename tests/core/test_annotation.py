@@ -36,11 +36,15 @@ MORE = [sentence(f"o{n}") for n in range(6)]
 
 
 def test_a_parser_of_ls_trees_and_a_predictor_of_ls_boundaries_have_one_record_of_l() -> None:
-    """The union has each set once, with the most that was read of it."""
+    """The union has each set once, with the most that was read of it and made of it."""
     boundaries = of_draw("genia", "4/seed-0", FEW, VALID, trees=False)
     trees = of_draw("genia", "4/seed-0", FEW, VALID, trees=True)
     assert joined([*boundaries, *trees]) == joined([*trees, *boundaries]) == trees
     assert [(part.trees, part.coordinations) for part in trees] == [(4, 4), (1, 1)]
+    learned, chosen = (
+        part_of("genia", OTHERS, MORE, trees=True, use=use) for use in ("learned", "chosen")
+    )
+    assert joined([learned, chosen]) == joined([chosen, learned]) == (learned,)
 
 
 def test_levels_differ_by_what_was_read_and_not_by_seed() -> None:
@@ -113,7 +117,8 @@ def test_seeds_that_differ_are_of_the_level_of_those_that_differ_alike() -> None
     more = joined([*drawn, part_of("genia", OTHERS, MORE, trees=True)])
     mixed = shared_level({0: drawn, 1: more})
     assert mixed == shared_level({0: drawn, 1: more})
-    assert mixed not in (shared_level({0: more, 1: more}), shared_level({0: more, 1: drawn}))
+    others = [{0: more, 1: more}, {0: drawn, 1: drawn}, {0: more, 1: drawn}]
+    assert mixed not in map(shared_level, others)
 
 
 @pytest.mark.parametrize(

@@ -87,6 +87,18 @@ def test_the_headline_is_a_gain_at_equal_annotation() -> None:
     assert fact.sentence == "opening.all_help"
 
 
+def test_the_best_is_the_best_of_its_annotation() -> None:
+    """Not of all with generation: one that learned from less is not counted among them."""
+    made = document()
+    for each in made["runs"]:
+        if each["system"] == T5:
+            each["annotation"] = annotation_of(100, each["seed"])
+    found = findings(Metrics.parse(made))
+    assert found.best
+    assert (found.best.result.system, found.best.among) == (BESIDE, 1)
+    assert "with generation" not in str(Fact("findings.paragraph", found=found))
+
+
 def test_a_gain_that_may_be_the_trees_is_said_to_be_so() -> None:
     """Unless something without candidates learned the coordinations of the 800 trees, too."""
     made = document()

@@ -339,6 +339,7 @@ def test_variants_of_l_are_not_called_generation() -> None:
     assert line.best is not None
     assert line.against is not None
     assert (line.best.system, line.against.system, line.among) == ("masked", "twice", 1)
+    assert "without candidates" not in str(Fact("opening.who", verdict=line))
     assert line.kind == HELPS
     assert str(headline([line])) == (
         "At equal annotation, augmentation helps with 100 labelled sentences."

@@ -352,3 +352,28 @@ def test_predictors_agree_with_their_own_best_boundary(
     else:
         with pytest.raises(InputError, match="no candidate is chosen"):
             run(SelectSettings(places=[path], out=tmp_path / "both", agree=every))
+
+
+def test_what_a_predictor_cannot_score_is_left_out_for_that(
+    predictors: list[Path], tmp_path: Path
+) -> None:
+    """However it is asked: a sentence beyond its encoder is counted apart from what it does not believe."""
+    text, asked = "the dog saw old lamp and small radio near harbor", predictors[:1]
+    (best,) = CoordinationPredictor.load(asked[0]).predict([tuple(text.split())], [5])
+    assert best is not None
+    other = Span(4, 7) if best.span != Span(4, 7) else Span(3, 8)
+    rows = [candidate(text, 5, [(s.start, 5), (6, s.end)]) for s in (best.span, other)]
+    rows.append(candidate(text + " near harbor" * 100, 5, [(4, 5), (6, 7)]))
+    path = write_candidates(tmp_path / "rows.parquet", rows)
+    for number, (given, unbelieved) in enumerate(
+        [
+            ({"predictor": asked[0], "delta": 0.0}, {}),
+            ({"predictor": asked[0], "relative": 1.0}, {"probability below 1 of the best": 1}),
+            ({"agree": asked}, {"best boundary of the predictor is another": 1}),
+        ]
+    ):
+        out = tmp_path / str(number)
+        run(SelectSettings(places=[path], out=out, **given))
+        assert ids(kept(out)) == ids(rows)[: 1 if unbelieved else 2]
+        left_out = {why: count for why, count in selection(out)["left_out"].items() if count}
+        assert left_out == {**unbelieved, "predictor gives no probability": 1}
