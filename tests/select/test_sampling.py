@@ -16,6 +16,7 @@ from pipeline.core.errors import InputError, SettingsError
 from pipeline.core.types import Span
 from pipeline.corpus.layout import find_shards
 from pipeline.corpus.rows import read_accepted, read_rejects
+from pipeline.select.drawing import any_rows
 from pipeline.select.settings import SelectSettings
 from pipeline.select.stage import run
 from pipeline.select.strata import apportion, distance
@@ -170,7 +171,10 @@ def test_the_order_is_that_of_a_hash_that_any_machine_has(corpus: Path, tmp_path
 
 
 def test_as_many_words_as_are_asked_for(corpus: Path, tmp_path: Path) -> None:
-    """Rows until their sentences have so many words: the last goes beyond."""
+    """Rows until their sentences have so many words: the last goes beyond, and none follows it."""
+    keys, lengths = np.array([3, 1, 2, 0], np.uint64), np.array([4, 5, 6, 7])
+    assert any_rows(keys, 12, lengths).tolist() == [False, True, False, True]
+    assert any_rows(keys, 13, lengths).tolist() == [False, True, True, True]
     found = chosen(corpus, tmp_path / "out", sample="random-tokens", size="500")
     words = [len(each["words"]) for each in found]
     assert 500 <= sum(words) < 500 + max(words)
@@ -178,6 +182,8 @@ def test_as_many_words_as_are_asked_for(corpus: Path, tmp_path: Path) -> None:
     share = chosen(corpus, tmp_path / "share", sample="random-tokens", size="10%")
     whole = sum(len(each["words"]) for each in every)
     assert whole // 10 <= sum(len(each["words"]) for each in share) < whole // 10 + 20
+    least = chosen(corpus, tmp_path / "least", sample="random-sentences", size="0.1%")
+    assert len(least) == 1  # of 600 rows: of a share there is one at least
 
 
 def test_a_shortage_is_spread_in_proportion_and_again_where_that_runs_out() -> None:
@@ -187,6 +193,7 @@ def test_a_shortage_is_spread_in_proportion_and_again_where_that_runs_out() -> N
     assert apportion(90, [3, 2, 1, 0], [15, 45, 100, 100]) == [15, 45, 30, 0]
     assert apportion(90, [3, 2, 1, 0], [15, 45, 10, 100]) == [15, 45, 10, 0]
     assert apportion(10, [1, 1, 1], [9, 9, 9]) == [4, 3, 3]
+    assert apportion(10, [1, 2, 4], [9, 9, 9]) == [1, 3, 6]  # of 1.43, 2.86 and 5.71
     assert apportion(5, [0, 0], [9, 9]) == [0, 0]
 
 
@@ -237,6 +244,17 @@ def test_the_best_of_each_label_and_length(corpus: Path, tmp_path: Path) -> None
     assert left_out["score not among the best 10% of its label and length"] == len(scored) - len(
         best
     )
+
+
+def test_of_equal_scores_chance_decides(corpus: Path, tmp_path: Path) -> None:
+    """And not the order in which the rows come."""
+    path = write_candidates(tmp_path / "rows.parquet", [row(n, "NP", 4, -1.0) for n in range(8)])
+    every = ids(chosen(corpus, tmp_path / "all", path))
+    keys = {i: hashlib.blake2b(f"5\0{i}".encode(), digest_size=8).digest() for i in every}
+    first = set(sorted(every, key=keys.__getitem__)[:4])
+    assert first != set(every[:4])
+    found = chosen(corpus, tmp_path / "out", path, top="50%", by=["score"], seed=5)
+    assert set(ids(found)) == first
 
 
 def test_of_the_best_a_sample_like_l(corpus: Path, tmp_path: Path) -> None:
