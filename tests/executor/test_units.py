@@ -92,6 +92,13 @@ def test_manifest_sums_the_units(made: UnitFolder) -> None:
         )
 
 
+def test_notes_of_the_run_are_counted_once(tmp_path: Path) -> None:
+    """Not once for each unit, of which the first has them."""
+    folder = replace(units(tmp_path / "out"), notes_of_run={"left out": 7})
+    work(folder)
+    assert read_json(folder.folder / MANIFEST)["notes"] == {"notes": 3, "left out": 7}
+
+
 def test_finished_units_are_left_alone(made: UnitFolder) -> None:
     """A second run makes nothing and writes the same manifest."""
     before = contents(made.folder)

@@ -1,8 +1,21 @@
 """From fills to candidates and rejects."""
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import pytest
 
-from pipeline.core.types import Attested, Candidate, Donor, Reference, Reject, Span, bracketed
+from pipeline.core.settings import DecodingSettings
+from pipeline.core.types import (
+    Attested,
+    Candidate,
+    Donor,
+    Reference,
+    Reject,
+    Span,
+    Structure,
+    bracketed,
+)
 from pipeline.infill import Fill
 from pipeline.infill.candidates import (
     COORDINATED,
@@ -12,6 +25,7 @@ from pipeline.infill.candidates import (
     PUNCTUATION,
     REPEATED,
     SAME,
+    grown,
     make_candidate,
     make_candidates,
 )
@@ -166,3 +180,28 @@ def test_a_copy_of_a_coordinated_reference_is_a_copy() -> None:
     (made,) = make_candidates(reference, [Fill("Cats and dogs")], "and")
     assert isinstance(made, Reject)
     assert made.reason == SAME
+
+
+def test_a_structure_grows_by_one_fill_a_round() -> None:
+    """Each first fill begins one; the licence of a donor in the middle stays, every cut fill is counted."""
+    donor = Attested(("nine", "graphs"), Donor("t", 0, 2), "CC-BY-SA-4.0")
+    asked: list[list[tuple[int, str]]] = []
+
+    def fill_all(references: Sequence[Reference], first: bool) -> list[list[Fill]]:
+        asked.append([(len(each.placed), each.license) for each in references])
+        if first:
+            return [[Fill("nine graphs", cut=True, attested=donor), Fill("old lamps", cut=True)]]
+        return [[Fill("red dogs"), Fill("blue cats", cut=True)] for _ in references]
+
+    reference = replace(REFERENCE, structure=Structure("and", conjuncts=3))
+    (rows,), cut = grown([reference], fill_all, DecodingSettings())
+    assert asked == [[(0, "CC0-1.0")], [(1, "CC-BY-SA-4.0"), (1, "CC0-1.0")]]
+    assert cut == 2  # what a later round has beside its best is not used
+    assert [
+        (bracketed(row.words, row.conjuncts), row.license)
+        for row in rows
+        if isinstance(row, Candidate)
+    ] == [
+        ("The parser read [ten trees] , [nine graphs] and [red dogs] .", "CC-BY-SA-4.0"),
+        ("The parser read [ten trees] , [old lamps] and [red dogs] .", "CC0-1.0"),
+    ]
