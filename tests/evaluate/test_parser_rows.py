@@ -3,6 +3,7 @@
 import shutil
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -390,7 +391,7 @@ def test_tau_is_chosen_on_validation_sentences(corpus: Path, knowing: Knowing) -
 
 
 def test_the_chosen_tau_finds_most(trained: Path) -> None:
-    """Of equals the usual one, else the next."""
+    """Of equals the usual one, else the next, of two as near the smaller."""
     (instance, *_) = instances_of(read_sentences(trained / "sentences.parquet"))
     gold = instance.gold
     first, last = gold.conjuncts
@@ -410,6 +411,8 @@ def test_the_chosen_tau_finds_most(trained: Path) -> None:
         0.02,
     )
     assert chosen_tau([instance], [objecting]) == 0.1
+    doubting = replace(objecting, probability=0.0025)  # one is right up to 0.0001, one from 0.01 on
+    assert chosen_tau([instance] * 2, [answer(0.0005), doubting]) == 0.0001
 
 
 def test_a_run_of_an_earlier_version_has_a_record_all_the_same(trained: Path) -> None:

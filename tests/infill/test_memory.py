@@ -9,7 +9,7 @@ import torch
 from pipeline.core.errors import ModelError, SettingsError
 from pipeline.infill import batching
 from pipeline.infill.base import Fill
-from pipeline.infill.batching import decode_within
+from pipeline.infill.batching import decode_within, plan_batches
 
 
 @dataclass(frozen=True)
@@ -94,3 +94,21 @@ def test_a_single_reference_too_large_is_one_line() -> None:
     with pytest.raises(ModelError, match=r"one reference \(1 × 3 tokens\) does not fit") as caught:
         decode_within(Small(0), WORDS[:1], 64)
     assert "\n" not in str(caught.value)
+
+
+def test_a_batch_counts_its_padding() -> None:
+    """All its rows are as long as the longest, which need not be the last that came in."""
+
+    @dataclass(frozen=True)
+    class Steps(Word):
+        steps: int = 0
+
+        @property
+        def order(self) -> tuple[int, ...]:
+            return self.steps, self.tokens
+
+    encoded = [Steps("a", tokens=5, steps=1), Steps("b", tokens=2, steps=2), Steps("c", steps=3)]
+    assert plan_batches(encoded, 15) == [[0, 1, 2]]
+    assert plan_batches(encoded, 14) == [[0, 1], [2]]
+    assert plan_batches(encoded, 4) == [[0], [1], [2]]
+    assert plan_batches([], 4) == []

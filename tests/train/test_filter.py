@@ -3,6 +3,7 @@
 import random
 from pathlib import Path
 
+import pytest
 import torch
 
 from pipeline.core.types import Span
@@ -72,6 +73,18 @@ def test_a_frozen_encoder_has_no_part_in_clipping(tiny_bert: Path) -> None:
     train(model, schedule(encoder_rate=0.0), 1)
     assert all(weights.grad is None for weights in model.encoder.parameters())
     assert all(weights.grad is not None for weights in model.scorer.parameters())
+
+
+def test_gradients_are_clipped_to_the_norm_that_is_set(tiny_bert: Path) -> None:
+    """Of all weights together; a smaller one stays as it is."""
+    norms = []
+    for clip in (1e9, 1e-3):
+        model = create(tiny_bert)
+        train(model, schedule(clip=clip), 1)
+        every = torch.cat([w.grad.flatten() for w in model.parameters() if w.grad is not None])
+        norms.append(float(every.norm()))
+    assert norms[1] == pytest.approx(1e-3, rel=1e-3)
+    assert norms[0] > 0.01
 
 
 def test_every_weight_is_learned(tiny_bert: Path) -> None:
