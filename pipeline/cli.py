@@ -10,6 +10,7 @@ import inspect
 import os
 import re
 import shlex
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin
@@ -113,6 +114,15 @@ class _Command(TyperCommand):
 
     def __init__(self, *args: Any, **given: Any) -> None:
         super().__init__(*args, **{**given, "rich_markup_mode": None})
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the command line, and say of which option with one value a later one took the place."""
+        rest = super().parse_args(ctx, list(args))
+        order = self.make_parser(ctx).parse_args(args=list(args))[2]
+        for param, times in Counter(order).items():
+            if times > 1 and param.param_type_name == "option" and not param.multiple:
+                warn(f"{param.opts[0]} is there {times} times, and the last counts")
+        return rest
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """The usage's words: PLACE instead of Typer's {PLACE}."""

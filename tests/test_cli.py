@@ -39,6 +39,20 @@ def help_of(*command: str) -> str:
     return " ".join(done.stdout.split())
 
 
+def test_an_option_that_is_given_twice_is_said_to_be() -> None:
+    """Whoever wants three seeds gets the last; of those that hold several all count."""
+    for given, said in (
+        (["train", "x", "--seed", "0", "--seed", "1", "--mode", "baseline"], "--seed"),
+        (["generate", "x", "--lm", "bert", "--sync", "--no-sync"], "--sync"),
+        (["ingest", "text", "x", "--labelled", "1", "--labelled", "2"], None),
+    ):
+        done = CliRunner(env={"COLUMNS": "200"}).invoke(app, given)
+        assert done.exit_code == 2, given
+        assert (f"warning: {said} is there 2 times, and the last counts" in done.stderr) == bool(
+            said
+        )
+
+
 def test_splits_in_the_help_are_those_of_the_error() -> None:
     """Whoever misspells one is shown the same four."""
     assert "documents of train, dev, test or test2" in help_of("ingest")
