@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from random import Random
 
 from pipeline.core.annotation import Annotation, as_json
@@ -9,7 +10,7 @@ from pipeline.core.cards.parser import ParserCard
 from pipeline.core.corpus_folder import SENTENCES_FILE, draw_file, parser_folder, tree_set
 from pipeline.core.draws import read_draw, read_draw_file
 from pipeline.core.errors import InputError
-from pipeline.core.files import sha256_of, write_json
+from pipeline.core.files import json_text, sha256_of, write_json
 from pipeline.core.fingerprint import Fingerprint, versions_of
 from pipeline.core.schema import read_sentences
 from pipeline.core.types import Sentence, is_unlabelled_seed
@@ -19,7 +20,7 @@ from pipeline.parsing.card import TREEBANK, parser_identity, source_of
 from pipeline.parsing.encoders import encoder_inputs
 from pipeline.parsing.labelled import LabelledParser
 from pipeline.parsing.making import ALGORITHM, ENCODERS, ensure_trained
-from pipeline.parsing.parser import CARD
+from pipeline.parsing.parser import CARD, load_parser
 from pipeline.parsing.taught import Taught
 from pipeline.preparse.settings import LABELLED, TRAIN, PreparseSettings
 
@@ -41,24 +42,14 @@ def ensure_parser(settings: PreparseSettings, gold: Callable[[], Annotation]) ->
 
     Raises:
         InputError: no trees to learn from, or fewer than are asked for; there is no such draw, or no such
-            parser.
+            parser, or it is the one that it would replace.
+        ModelError: the parser that is named cannot be loaded.
     """
     folder = parser_folder(settings.corpus, settings.named)
     if settings.labelled is not None:
         read_draw_file(settings.corpus, settings.seed, settings.labelled, SENTENCES_FILE)
     if settings.parser not in (TRAIN, LABELLED):
-        source = source_of(settings.parser)
-        annotation = gold() if source == TREEBANK else annotation_of_source(source)
-        card: ParserCard = {
-            "source": source,
-            "wrapper": None,
-            "training": None,
-            "annotation": as_json(annotation),
-        }
-        if source.endswith(".pt"):
-            card["lent"] = str(parser_identity(card)["sha256"])
-        write_json(folder / CARD, card)
-        return card
+        return _made_elsewhere(settings.parser, folder, gold)
     encoder = None
     if settings.parser_lm is not None:
         encoder = locate_encoder(settings.parser_lm, settings.corpus, settings.seed)
@@ -71,6 +62,34 @@ def ensure_parser(settings: PreparseSettings, gold: Callable[[], Annotation]) ->
         folder, _fingerprint(settings, encoder), settings, lambda: _examples(settings),
         partial(learned, settings.corpus, encoder=encoder), encoder=encoder,
     )  # fmt: skip
+
+
+def _made_elsewhere(given: str, folder: Path, gold: Callable[[], Annotation]) -> ParserCard:
+    """The card of the treebank, of a ready parser or of one that is lent, in the place of what was there.
+
+    It loads first: by a slip of its name nobody loses a parser that took hours.
+    """
+    source = source_of(given)
+    if source.endswith(".pt") and Path(source).resolve().parent == folder.resolve():
+        raise InputError(
+            "this is the corpus's own parser, which it cannot lend to itself", path=Path(given),
+            remedy="leave out --parser: with the other options as before it is kept",
+        )  # fmt: skip
+    annotation = gold() if source == TREEBANK else annotation_of_source(source)
+    card: ParserCard = {
+        "source": source,
+        "wrapper": None,
+        "training": None,
+        "annotation": as_json(annotation),
+    }
+    if source.endswith(".pt"):
+        card["lent"] = str(parser_identity(card)["sha256"])
+    there = folder / CARD
+    again = there.is_file() and there.read_bytes() == json_text(card).encode()
+    if source != TREEBANK and not again:
+        load_parser(source)
+    write_json(there, card)
+    return card
 
 
 def _taught(settings: PreparseSettings) -> Taught | None:

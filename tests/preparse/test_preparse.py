@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from pipeline.core.documents import read_json
-from pipeline.core.errors import InputError, ModelError
+from pipeline.core.errors import ConjoinError, InputError, ModelError
 from pipeline.core.files import digest_of, write_json
 from pipeline.core.parquet import read_rows, write_rows
 from pipeline.core.schema import SENTENCES, TREES, UNPARSED, sentence_row
@@ -293,6 +293,28 @@ def test_another_corpus_lends_its_parser(trained: Path, tmp_path: Path) -> None:
     preparse.run(PreparseSettings(corpus=gold, parser="treebank", limit=5))
     with pytest.raises(ModelError, match="took its trees from the treebank and has no parser"):
         preparse.run(PreparseSettings(corpus=corpus, parser=str(gold)))
+
+
+@pytest.mark.parametrize(
+    ("given", "error"),
+    [
+        ("englsih", ModelError),
+        ("", InputError),
+        ("parser/parser.pt", InputError),
+        ("not.pt", ModelError),
+    ],
+)
+def test_a_parser_that_does_not_load_leaves_the_one_that_is_there(
+    trained: Path, tmp_path: Path, given: str, error: type[ConjoinError]
+) -> None:
+    """Neither does one that is to be lent to itself: its card says all that is known of it."""
+    corpus, card = _lender(trained, tmp_path)
+    shutil.copy(trained / "sentences.parquet", corpus)
+    (corpus / "not.pt").write_bytes(b"no parser")
+    named = given if given == "englsih" else str(corpus / given)
+    with pytest.raises(error):
+        preparse.run(PreparseSettings(corpus=corpus, parser=named, limit=5))
+    assert read_json(corpus / "parser/parser.json") == card
 
 
 def test_a_lent_parser_that_is_another_by_now_is_not_taken(
