@@ -347,8 +347,9 @@ def test_loading_and_parsing_are_shown(
     monkeypatch.setattr(parser_rows, "corpus_parser", slow)
     run(corpus)
     words = sum(len(s.words) for s in knowing.sentences if s.split == "test")
-    shown = capsys.readouterr().err
-    assert f"[parser corpus, 30 sentences by words] {words}/{words}" in shown
+    shown = capsys.readouterr()
+    assert f"[parser corpus, 30 sentences by words] {words}/{words}" in shown.err
+    assert "could not be scored" not in shown.out  # a parser without a structure is not too long
 
 
 def test_a_named_parser_goes_with_the_runs_of_its_draw(
@@ -373,6 +374,8 @@ def test_a_named_parser_goes_with_the_runs_of_its_draw(
     ]  # fmt: skip
     assert {each["labelled"] for each in metrics["runs"]} == {40}
     assert "no rows for 40/seed-1, of which none is: l-trees" in capsys.readouterr().out
+    every = [each["seed"] for each in run(corpus)["runs"] if each["system"] == "parser-corpus"]
+    assert every == [0, 1]  # it goes with all draws that runs are of
 
 
 def test_tau_is_chosen_on_validation_sentences(corpus: Path, knowing: Knowing) -> None:

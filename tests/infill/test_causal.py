@@ -453,3 +453,9 @@ def test_sources_that_cannot_be_asked_about_are_refused(tiny_causal: Path) -> No
     marked = Reference("s", ("the", "<|endoftext|>", "dog"), Span(2, 3), "NP", "CC0-1.0")
     found = fill(infiller(tiny_causal, InfillRequest()), [long, marked])
     assert [fills[0].reason for fills in found] == [TOO_LONG, SOURCE_HAS_SPECIAL]
+    model = infiller(tiny_causal, InfillRequest())
+    (twins,) = model.encode(REFERENCES[:1])
+    model.limit = twins.tokens + twins.limits.longest  # there is room for the longest fill
+    assert model.encode(REFERENCES[:1]) == [twins]
+    model.limit -= 1
+    assert model.encode(REFERENCES[:1]) == [TOO_LONG]

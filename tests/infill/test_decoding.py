@@ -1,6 +1,7 @@
 """Sampling and the N best fills against brute force and a naive beam search."""
 
 import itertools
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from transformers import (
 )
 
 from pipeline.core.errors import SettingsError
-from pipeline.core.types import Reference, Span
+from pipeline.core.types import PlacedConjunct, Reference, Span
 from pipeline.infill import (
     Decoding,
     Fill,
@@ -28,7 +29,7 @@ from pipeline.infill import (
     stepwise,
 )
 from pipeline.infill.base import make_twins
-from pipeline.infill.decoding import best_ranks
+from pipeline.infill.decoding import best_ranks, key_of
 from pipeline.infill.synchronize import Synchronizer
 from pipeline.infill.t5_decoder import T5Lockstep
 from pipeline.models.sampling import draw, uniform
@@ -125,6 +126,8 @@ def test_numbers_are_a_function_of_every_argument() -> None:
         uniform(0, "s\x001\x002", 1, 0), uniform(0, "s\x001\x002", 0, 1),
     ]  # fmt: skip
     assert len({base, *others}) == 5
+    placed = replace(REFERENCES[0], placed=(PlacedConjunct(("lamps",)),))
+    assert key_of(placed) != key_of(REFERENCES[0])  # a further conjunct has draws of its own
     many = [uniform(0, "s", i, j) for i in range(50) for j in range(50)]
     assert all(0 <= number < 1 for number in many)
     assert sum(many) / len(many) == pytest.approx(0.5, abs=0.02)

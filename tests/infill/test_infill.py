@@ -211,7 +211,7 @@ def test_reference_without_tokens_is_refused(tiny_bert: Path) -> None:
 
 
 def test_sentence_longer_than_the_model_is_refused(tiny_bert: Path) -> None:
-    """A pair that does not fit the position embeddings is refused with that reason, one that just fits is not."""
+    """A pair that does not fit the position embeddings is refused with that reason, a fitting one is not."""
     words = ("the", "old", "dog") * 60
     long = Reference("x", words, Span(0, 3), "NP", "CC0-1.0")
     assert fill(infiller("bert", tiny_bert), [long])[0][0].reason == "longer than the model allows"

@@ -19,7 +19,7 @@ from pipeline.corpus.rows import read_accepted, read_rejects
 from pipeline.select.drawing import any_rows
 from pipeline.select.settings import SelectSettings
 from pipeline.select.stage import run
-from pipeline.select.strata import apportion, distance
+from pipeline.select.strata import apportion, distance, features
 from pipeline.tasks.coordination.model import CoordinationPredictor
 
 Row = dict[str, Any]
@@ -215,6 +215,12 @@ def test_strata_that_l_lacks_give_nothing(corpus: Path, tmp_path: Path) -> None:
     found = chosen(corpus, tmp_path / "out", corpus / "rows.parquet", path, like=True, size="100")
     assert len(found) == 100
     assert selection(tmp_path / "out")["left_out"]["stratum that the draw of L does not have"] == 5
+
+
+def test_strata_are_of_coordinators_whatever_their_case() -> None:
+    """And of the words from the first conjunct to the last."""
+    made = candidate("We saw one And two And three lamps", 5, [(2, 3), (4, 5), (6, 8)])
+    assert features(made) == {"label": "NP", "length": 6, "coordinator": "and", "arity": 3}
 
 
 def test_distances() -> None:

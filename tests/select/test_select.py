@@ -43,6 +43,7 @@ from pipeline.sharing.merge.command import merge
 from pipeline.sharing.validate import command as validate
 from pipeline.sharing.validate.settings import ValidateSettings
 from pipeline.tasks.coordination.model import CoordinationPredictor
+from pipeline.tasks.protocol import Opinion
 from pipeline.text.columns import natural_columns
 from pipeline.train.candidate_location import find_location
 
@@ -538,6 +539,23 @@ def test_whole_sentences_of_what_a_predictor_believes(
         else:
             with pytest.raises(InputError, match="no candidate is chosen"):
                 selected(out, of_sentences, **given)
+
+
+def test_whole_sentences_whose_row_an_earlier_one_stands_for(
+    of_sentences: Path, predictor: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the predictor does not believe the first of two equal rows, both sentences are broken."""
+
+    class Doubting(CoordinationPredictor):
+        def opinions(self, examples: Any) -> list[Any]:
+            return [Opinion(1.0, 1.0, best="fish" not in each.words) for each in examples]
+
+    monkeypatch.setattr("pipeline.select.judging.loaded", Doubting.load)
+    given = {"agree": [predictor], "whole_sentences": True}
+    found = selected(tmp_path / "out", of_sentences, **given)
+    assert of_and_fill(found) == ["a cats", "a dogs", "a birds", "c dogs"]
+    counts = manifest(tmp_path / "out")["selection"]["left_out"]
+    assert counts["another row of its sentence was left out"] == 2
 
 
 def test_whole_sentences_come_before_the_limit(of_sentences: Path, tmp_path: Path) -> None:

@@ -188,6 +188,9 @@ def test_sentences_that_are_labelled_are_never_drawn(tmp_path: Path) -> None:
         whole.digest, CandidateStream(source, ROWS, 3, without={"s0", "s4"}).digest
     }  # fmt: skip
     assert CandidateStream(source, ROWS, 3, without={"not there"}).digest == whole.digest
+    other = corpus_folder(tmp_path / "other", [*rows(30), row("p", "s10", label="PP")])
+    assert CandidateStream(other, ROWS, 3).labels["PP"] == 1
+    assert "PP" not in CandidateStream(other, ROWS, 3, without={"s10"}).labels
     with pytest.raises(InputError, match="every candidate is of a sentence of L"):
         CandidateStream(source, ROWS, 3, without={f"s{n}" for n in range(10)})
 

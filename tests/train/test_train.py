@@ -218,6 +218,7 @@ def test_what_cannot_be_learned_is_counted(tmp_path: Path) -> None:
     for row in scored(tmp_path / "run"):
         assert row["accepted"] == (int(row["candidate_id"][1:]) >= 10)
         assert row["probability"] == (None if row["accepted"] else 0)
+    assert [entry["step"] for entry in history(tmp_path / "run")] == [10, 20, 30, 31]
     accuracies = [entry["validation_accuracy"] * 24 for entry in history(tmp_path / "run")]
     assert accuracies == [pytest.approx(round(a)) for a in accuracies]
 
