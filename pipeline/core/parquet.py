@@ -69,13 +69,17 @@ def write_rows(
 
 
 def write_table(path: Path, table: pa.Table) -> None:
-    """Write a table to one Parquet file atomically.
+    """Write a table to one Parquet file atomically; without rows it has no group, either.
 
     Raises:
         InputError: the folder cannot be written to.
     """
-    with atomic(path) as temporary:
-        pq.write_table(table, temporary, compression="zstd", row_group_size=_ROW_GROUP)
+    with (
+        atomic(path) as temporary,
+        pq.ParquetWriter(temporary, table.schema, compression="zstd") as writer,
+    ):
+        if table.num_rows:
+            writer.write_table(table, _ROW_GROUP)
 
 
 def read_rows(path: Path, schema: pa.Schema, rows: range | None = None) -> Iterator[dict[str, Any]]:
