@@ -1,8 +1,11 @@
 """Draws of L as files that ``ingest`` wrote: the sentences that they name (§5.1)."""
 
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
-from typing import TypeVar
+from typing import Protocol, TypeVar
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from pipeline.core.annotation import LABELLED, Annotation, of_draw, part_of
 from pipeline.core.cards.ingest import DrawFile
@@ -16,6 +19,8 @@ from pipeline.core.corpus_folder import (
 )
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
+from pipeline.core.files import digest_of
+from pipeline.core.parquet import read_batches
 from pipeline.core.schema import read_sentences
 from pipeline.core.structures import fault_of
 from pipeline.core.types import Sentence
@@ -64,6 +69,18 @@ def read_draw_file(corpus: Path, seed: int, labelled: str, of: str) -> DrawFile:
     return draw
 
 
+class Source(Protocol):
+    """What a draw names."""
+
+    @property
+    def sentence_id(self) -> str:
+        """Its id."""
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Its words."""
+
+
 _T = TypeVar("_T")
 
 
@@ -97,6 +114,29 @@ def read_drawn(
 def draw_name(seed: int, labelled: str) -> str:
     """What records of annotation call a draw: ``250/seed-0``."""
     return f"{labelled}/seed-{seed}"
+
+
+def digest_of_draw(labelled: Sequence[Source], validation: Sequence[Source]) -> str:
+    """What tells the sentences of a draw from those of another, by their ids and words."""
+    return digest_of([[[s.sentence_id, *s.words] for s in part] for part in (labelled, validation)])
+
+
+def held_out(corpus: Path, of: str = SENTENCES_FILE, name: str = "sentence_id") -> frozenset[str]:
+    """Ids of what a corpus keeps for dev and tests, as it is divided now.
+
+    Args:
+        corpus: the corpus folder.
+        of: the file of the corpus that has them.
+        name: of the column with the ids.
+
+    Raises:
+        InputError: the file is missing or damaged.
+    """
+    columns = pa.schema([(name, pa.string()), ("split", pa.string())])
+    found = set[str]()
+    for batch in read_batches(corpus / of, columns):
+        found.update(batch.filter(pc.not_equal(batch["split"], "train"))[name].to_pylist())
+    return frozenset(found)
 
 
 def every_draw(corpus: Path) -> dict[str, frozenset[str]]:

@@ -9,7 +9,7 @@ run are made; ``metrics.json`` is computed from the rows of all of them, so it d
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -29,9 +29,10 @@ from pipeline.core.claims import Claim, Listed
 from pipeline.core.comparison import Comparison, Counts, compare_all, documents_of
 from pipeline.core.console import in_one_piece, say, table, track
 from pipeline.core.corpora import COORDINATION
-from pipeline.core.corpus_folder import corpus_name
+from pipeline.core.corpus_folder import corpus_name, draw_file
 from pipeline.core.device import best_device
 from pipeline.core.documents import read_json
+from pipeline.core.draws import digest_of_draw
 from pipeline.core.errors import InputError, SettingsError
 from pipeline.core.files import sha256_of, write_json
 from pipeline.core.fingerprint import Fingerprint, versions_of
@@ -80,8 +81,8 @@ def run(settings: EvaluateSettings) -> None:
         ModelError: a run's predictor, or a parser, cannot be loaded.
         SettingsError: a parser is named, and the corpus is of another task than coordination.
     """
-    folders = _runs(settings.corpus)
     task = task_of(settings.corpus)
+    folders = _of_draws(settings.corpus, task, _runs(settings.corpus))
     if settings.parser and not isinstance(task, CoordinationTask):
         raise SettingsError(
             f"a corpus of {task.name}, and parsers find coordination alone",
@@ -193,6 +194,38 @@ def _runs(corpus: Path) -> list[tuple[Path, RunCard]]:
         raise InputError("no trained run here", path=corpus / "runs", remedy="run `conjoin train`")
     _check_alike(finished)
     return finished
+
+
+def _of_draws(
+    corpus: Path, task: Task[Any], runs: Sequence[tuple[Path, RunCard]]
+) -> list[tuple[Path, RunCard]]:
+    """Those runs whose draws the corpus still has; others may have learned what it holds out now.
+
+    A run of an earlier version does not say what its draw was, and passes.
+
+    Raises:
+        InputError: no run is left.
+    """
+
+    @cache
+    def drawn(seed: int, labelled: str) -> str | None:
+        if not (corpus / draw_file(seed, labelled)).is_file():
+            return None
+        return digest_of_draw(*task.draw(corpus, seed, labelled))
+
+    left = []
+    for folder, card in runs:
+        draw = str(card.get("draw", card["labelled"]))
+        if "drawn" in card and drawn(card["seed"], draw) != card["drawn"]:
+            say(f"left out, for the corpus no longer has the draw that it learned from: {folder}")
+        else:
+            left.append((folder, card))
+    if not left:
+        raise InputError(
+            "no run is of a draw that the corpus has now", path=corpus / "runs",
+            remedy="run `conjoin train`, or ingest the corpus as it was",
+        )  # fmt: skip
+    return left
 
 
 def _card_of(path: Path) -> RunCard:

@@ -21,6 +21,7 @@ from torch import Tensor, nn
 
 from pipeline.core.annotation import Annotation
 from pipeline.core.answered import AnsweredInstance
+from pipeline.core.draws import held_out
 from pipeline.core.tally import Tally
 from pipeline.models.words import WordEncoding
 from pipeline.tasks.augmentation import Augmentation
@@ -427,6 +428,14 @@ class Task(ABC, Generic[E]):
     def kept_apart(self, labelled: Sequence[Any], validation: Sequence[Any]) -> AbstractSet[str]:
         """Ids of sources of which no candidate may be learned: those of L and of the validation set."""
         return {source.sentence_id for source in (*labelled, *validation)}
+
+    def held_out(self, corpus: Path) -> AbstractSet[str]:
+        """Ids of sources of dev and of tests, of which no candidate may be learned, either.
+
+        Raises:
+            InputError: the corpus is missing or damaged.
+        """
+        return held_out(corpus)
 
     @abstractmethod
     def create(self, where: str, settings: HeadSettings, seed: int) -> Model[E]:

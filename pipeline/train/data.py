@@ -1,6 +1,5 @@
 """What a run of Algorithm 1 reads: L and the validation set, which a draw names (§5.1), and U."""
 
-from collections import Counter
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import asdict, dataclass
@@ -9,6 +8,7 @@ from typing import Any
 import torch
 
 from pipeline.core.corpus_folder import draw_file
+from pipeline.core.draws import digest_of_draw
 from pipeline.core.errors import InputError
 from pipeline.core.files import digest_of
 from pipeline.core.tally import Tally
@@ -21,6 +21,7 @@ from pipeline.train.stream import CandidateStream
 
 _LATER = {"variant", "conjuncts"}
 OF_L = "of a sentence that is L's, validates or is learned from as gold"
+HELD_OUT = "of a sentence that is held out now, for dev or a test"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,7 @@ class TrainData:
         others: sentences of the treebank that extend it (``--gold-of``).
         learned: those of both that the predictor can learn from.
         sources: the sentences that they are of, in their order.
+        drawn: digest of the draw, all of L and of the validation set.
         measured: the validation sentences, with everything in them.
         candidates: U with what generation made of it; None for a baseline.
         uncovered: labels of L that no candidate has.
@@ -43,6 +45,7 @@ class TrainData:
     others: list[Any]
     learned: list[Any]
     sources: list[Any]
+    drawn: str
     measured: list[Any]
     candidates: CandidateStream | None
     uncovered: list[str]
@@ -120,6 +123,7 @@ def read_data(
     """
     path = settings.corpus / draw_file(settings.seed, settings.labelled)
     labelled, validation = task.draw(settings.corpus, settings.seed, settings.labelled)
+    digest = digest_of_draw(labelled, validation)
     drawn = {sentence.sentence_id for sentence in (*labelled, *validation)}
     apart = set(task.kept_apart(labelled, validation))
     others = list[Any]()
@@ -157,8 +161,10 @@ def read_data(
     candidates, uncovered = None, list[str]()
     if settings.mode != "baseline" and settings.candidates is not None:
         candidates = CandidateStream(
-            settings.candidates, task.rows, settings.seed, settings.labels, apart
-        )
+            settings.candidates, task.rows, settings.seed, settings.labels,
+            # The corpus may have been divided anew since the candidates were made.
+            {OF_L: apart, HELD_OUT: task.held_out(settings.corpus)},
+        )  # fmt: skip
         wanted = {label for source in every for label in task.labels(source)}
         uncovered = sorted(wanted - candidates.labels.keys())
     excluded = {"labelled": own.tally, "validation": checked.tally}
@@ -166,7 +172,8 @@ def read_data(
         excluded["others"] = further.tally
     if candidates is not None and candidates.left_out:
         # such as natural text harvested beside a smaller L
-        excluded["shards"] = Tally(len(candidates), Counter({OF_L: candidates.left_out}))
+        excluded["shards"] = Tally(len(candidates), candidates.left_out)
     return TrainData(
-        labelled, others, learned, sources, measured, candidates, uncovered, excluded, dict(own.notes)
+        labelled, others, learned, sources, digest, measured, candidates, uncovered, excluded,
+        dict(own.notes),
     )  # fmt: skip

@@ -5,9 +5,10 @@ anywhere in it.
 """
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -42,11 +43,12 @@ class CandidateStream:
         rows: how the task reads candidates.
         seed: seed of the draws.
         labels: draw only candidates with one of these; none: all.
-        without: ids of sentences whose candidates are not drawn.
+        without: ids of sentences whose candidates are not drawn, by the reason.
 
     Attributes:
         sentences: how many source sentences have a candidate that may be drawn.
-        left_out: how many candidates are of sentences in ``without``.
+        left_out: how many candidates are of sentences in ``without``, by the first reason that such a
+            sentence has there.
         labels: candidates per label.
         digest: hex SHA-256 of the candidates in order: equal digest and seed, equal draws.
 
@@ -62,21 +64,29 @@ class CandidateStream:
         rows: CandidateRows[Any],
         seed: int,
         labels: Sequence[str] = (),
-        without: AbstractSet[str] = frozenset(),
+        without: Mapping[str, AbstractSet[str]] = MappingProxyType({}),
     ) -> None:
         self._seed, self._form = seed, rows
         self._store = open_store(find_location(source, rows.columns), rows, labels)
-        gone = self._store.places_of(keys_of_ids(pa.array(sorted(without), pa.string())))
+        reasons: dict[int, str] = {}
+        for reason, ids in without.items():
+            keys = keys_of_ids(pa.array(sorted(ids), pa.string()))
+            for place in self._store.places_of(keys).tolist():
+                reasons.setdefault(place, reason)
+        gone = np.array(sorted(reasons), np.int64)
         self._skips = gone - np.arange(len(gone))  # sentences still there before each that is not
         self.sentences = len(self._store.ends) - len(gone)
-        unwanted = [row for sentence in gone.tolist() for row in self._rows_of(sentence)]
-        self.left_out = len(unwanted)
-        if unwanted and not self.sentences:
+        self.left_out, taken = Counter[str](), Counter[str]()
+        for sentence, reason in reasons.items():
+            unwanted = self._rows_of(sentence)
+            self.left_out[reason] += len(unwanted)
+            taken.update(self._store[row]["label"] for row in unwanted)
+        if self.left_out and not self.sentences:
+            counts = (f"{count:,} {reason}" for reason, count in self.left_out.items())
             raise InputError(
-                "every candidate is of a sentence of L or of its validation sentences", path=source,
+                f"no candidate may be learned from: {'; '.join(counts)}", path=source,
                 remedy="name candidates of other sentences",
             )  # fmt: skip
-        taken = Counter(self._store[row]["label"] for row in unwanted)
         self.labels = {
             label: count - taken[label]
             for label, count in self._store.card["labels"].items()
@@ -88,7 +98,7 @@ class CandidateStream:
         self._draws = 0
 
     def __len__(self) -> int:
-        return len(self._store.rows) - self.left_out
+        return len(self._store.rows) - self.left_out.total()
 
     def sample(self, index: int) -> Drawn[Any]:
         """The candidate of draw number ``index``: a pure function of (candidates, seed, index)."""

@@ -300,11 +300,8 @@ def test_evaluation_counts_what_cannot_be_scored_as_wrong(trained: Path, tmp_pat
     long = sentence(64, "test")
     words = (*long.words, *["here"] * 40)
     long = Sentence("long", "d", "test", words, None, None, long.coordinations, "test")
-    write_rows(
-        corpus / "sentences.parquet",
-        SENTENCES,
-        [sentence_row(long), sentence_row(sentence(65, "test"))],
-    )
+    every = [*(sentence(n) for n in range(64)), long, sentence(65, "test")]
+    write_rows(corpus / "sentences.parquet", SENTENCES, map(sentence_row, every))
     ingested(corpus)
     train_run = corpus / "runs/baseline/40/seed-0"
     train_run.parent.mkdir(parents=True)
@@ -362,6 +359,37 @@ def test_evaluate_without_anything_to_do(tmp_path: Path) -> None:
     write_json(corpus / "runs/a/40/seed-0/run.json", CARD)
     with pytest.raises(InputError, match="no evaluable coordination in split 'dev'"):
         evaluate.run(EvaluateSettings(corpus=corpus, split="dev", threads=1))
+
+
+def test_a_run_of_a_draw_that_the_corpus_no_longer_has_is_left_out(
+    corpus: Path, evaluated: Callable[..., list[str]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The corpus was divided anew, so what it learned may be in the test split; all such runs: refused."""
+    shutil.rmtree(corpus / "runs/e-more")
+    path = corpus / "runs/a-baseline/40/seed-0/run.json"
+    earlier = {k: v for k, v in read_json(path).items() if k != "drawn"}  # of an earlier version
+    write_json(path, earlier)
+    draw = read_json(corpus / "draws/seed-0/40.json")
+    first, other = draw["labelled"][0], draw["validation"][0]
+    write_json(
+        corpus / "draws/seed-0/40.json",
+        {
+            "labelled": [other, *draw["labelled"][1:]],
+            "validation": [first, *draw["validation"][1:]],
+        },
+    )
+    ingested(corpus)
+    assert evaluated(corpus) == ["a-baseline"]
+    printed = " ".join(capsys.readouterr().out.split())
+    assert printed.count("no longer has the draw that it learned from") == 3
+    write_json(corpus / "draws/seed-0/40.json", draw)
+    ingested(corpus)
+    assert evaluated(corpus) == ["b-t5", "c-no-filter", "d-twins"]
+    (corpus / "draws/seed-0/40.json").unlink()  # a draw that is not there says nothing, either
+    shutil.rmtree(corpus / "runs/a-baseline")
+    ingested(corpus)
+    with pytest.raises(InputError, match="no run is of a draw that the corpus has now"):
+        evaluated(corpus)
 
 
 def test_runs_whose_parser_of_gold_is_of_their_seed_are_alike() -> None:

@@ -15,7 +15,7 @@ from pipeline.core.files import sha256_of, write_json
 from pipeline.core.parquet import read_rows, write_rows
 from pipeline.core.schema import CANDIDATES, SENTENCES, sentence_row
 from pipeline.train import stage as train
-from pipeline.train.data import OF_L, TrainData, fresh_model, read_data
+from pipeline.train.data import HELD_OUT, OF_L, TrainData, fresh_model, read_data
 
 OWN, MORE = [f"s{n}" for n in range(40)], [f"s{n}" for n in range(94, 114)]
 
@@ -59,27 +59,29 @@ def test_l_is_extended_by_what_is_not_in_it(corpus: Path, tmp_path: Path) -> Non
 def test_candidates_of_these_sentences_are_left_out(
     corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """They are L's now, and what a parser finds in them is not to stand beside their gold."""
+    """They are L's now, and what a parser finds there must not stand beside gold; nor what is held out."""
     (shard, _) = sorted((corpus / "candidates/t5-sync/seed-0").glob("*.parquet"))
     rows = list(read_rows(shard, CANDIDATES))
     for number, row in enumerate(rows):
-        row["sentence_id"] = MORE[number % 20]
+        row["sentence_id"] = "s64" if number < 4 else MORE[number % 20]  # s64 is of the test split
     write_rows(tmp_path / "c/candidates-00000-of-00001.parquet", CANDIDATES, rows)
     folder = parser(tmp_path / "parser", MORE[:12])
     data = read(corpus, folder, candidates=tmp_path / "c")
     assert data.candidates is not None
     left_out = sum(row["sentence_id"] in MORE[:12] for row in rows)
-    assert data.candidates.left_out == left_out > 0
+    assert data.candidates.left_out == {OF_L: left_out, HELD_OUT: 4}
     gold_of = str(folder)
     train.run(settings(corpus, candidates=tmp_path / "c", gold_of=gold_of, out=tmp_path / "run"))
     kept = read_json(tmp_path / "run/run.json")["excluded"]
     assert kept["shards"] == {
         "seen": len(rows),
-        "kept": len(rows) - left_out,
-        "refused": {OF_L: left_out},
+        "kept": len(rows) - left_out - 4,
+        "refused": {OF_L: left_out, HELD_OUT: 4},
     }
     assert kept["candidates"]["seen"] > 0  # which are those that were looked at
-    assert OF_L in " ".join(capsys.readouterr().out.split())
+    printed = " ".join(capsys.readouterr().out.split())
+    assert OF_L in printed
+    assert HELD_OUT in printed
 
 
 def test_a_run_says_so(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

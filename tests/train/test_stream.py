@@ -178,21 +178,24 @@ def test_sentences_that_are_labelled_are_never_drawn(tmp_path: Path) -> None:
     """All draws are of the others, each as often; what is left out is counted and is in the digest."""
     source = corpus_folder(tmp_path, rows(30), 2)
     whole = CandidateStream(source, ROWS, 3)
-    stream = CandidateStream(source, ROWS, 3, without={"s0", "s4", "s9", "not there"})
+    without = {"of L": {"s0", "s4", "not there"}, "held out": {"s4", "s9"}}
+    stream = CandidateStream(source, ROWS, 3, without=without)
     drawn = Counter(stream.sample(n).candidate_id for n in range(2000))
     assert {int(each, 16) // 3 for each in drawn} == {1, 2, 3, 5, 6, 7, 8}
     assert all(60 < count < 135 for count in drawn.values())
-    assert (len(stream), stream.left_out, stream.sentences) == (21, 9, 7)
+    assert (len(stream), stream.sentences) == (21, 7)
+    assert stream.left_out == {"of L": 6, "held out": 3}
     assert sum(stream.labels.values()) == 21 < sum(whole.labels.values())
     assert stream.digest not in {
-        whole.digest, CandidateStream(source, ROWS, 3, without={"s0", "s4"}).digest
+        whole.digest, CandidateStream(source, ROWS, 3, without={"of L": {"s0", "s4"}}).digest
     }  # fmt: skip
-    assert CandidateStream(source, ROWS, 3, without={"not there"}).digest == whole.digest
+    assert CandidateStream(source, ROWS, 3, without={"of L": {"not there"}}).digest == whole.digest
     other = corpus_folder(tmp_path / "other", [*rows(30), row("p", "s10", label="PP")])
     assert CandidateStream(other, ROWS, 3).labels["PP"] == 1
-    assert "PP" not in CandidateStream(other, ROWS, 3, without={"s10"}).labels
-    with pytest.raises(InputError, match="every candidate is of a sentence of L"):
-        CandidateStream(source, ROWS, 3, without={f"s{n}" for n in range(10)})
+    assert "PP" not in CandidateStream(other, ROWS, 3, without={"of L": {"s10"}}).labels
+    all_of_them = {"of L": {"s0"}, "held out": {f"s{n}" for n in range(1, 10)}}
+    with pytest.raises(InputError, match="no candidate may be learned from: 3 of L; 27 held out"):
+        CandidateStream(source, ROWS, 3, without=all_of_them)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pyarrow as pa
 from pipeline.core.annotation import LABELLED, VALIDATION, Annotation, Part, joined
 from pipeline.core.corpora import QUESTIONS
 from pipeline.core.corpus_folder import QUESTIONS_FILE, corpus_name
-from pipeline.core.draws import draw_name, read_drawn
+from pipeline.core.draws import draw_name, held_out, read_drawn
 from pipeline.core.questions import Question, read_questions
 from pipeline.tasks.protocol import HeadSettings, Learnable, Task
 from pipeline.tasks.questions.evaluation import QuestionEvaluation
@@ -69,6 +69,10 @@ class QuestionTask(Task[QuestionExample]):
     def protected(self, source: Question) -> frozenset[int]:
         """No word of the context, whose words alone change, says where the answer is."""
         return frozenset()
+
+    def held_out(self, corpus: Path) -> frozenset[str]:
+        """Questions."""
+        return held_out(corpus, QUESTIONS_FILE, "question_id")
 
     def create(self, where: str, settings: HeadSettings, seed: int) -> QuestionModel:
         """An encoder with a fresh linear layer."""

@@ -11,7 +11,7 @@ import pyarrow as pa
 from pipeline.core.annotation import LABELLED, VALIDATION, Annotation, joined
 from pipeline.core.corpora import RELATIONS
 from pipeline.core.corpus_folder import RELATIONS_FILE, corpus_name
-from pipeline.core.draws import draw_name, read_drawn
+from pipeline.core.draws import draw_name, held_out, read_drawn
 from pipeline.core.pairs import Pair
 from pipeline.tasks.protocol import HeadSettings, Learnable, Task
 from pipeline.tasks.relations.evaluation import RelationEvaluation
@@ -66,6 +66,10 @@ class RelationTask(Task[PairExample]):
     def kept_apart(self, labelled: Sequence[Pair], validation: Sequence[Pair]) -> set[str]:
         """The validation set: synthetic pairs are made of those of L."""
         return {pair.pair_id for pair in validation}
+
+    def held_out(self, corpus: Path) -> frozenset[str]:
+        """Pairs: synthetic ones are made of these."""
+        return held_out(corpus, RELATIONS_FILE, "pair_id")
 
     def create(self, where: str, settings: HeadSettings, seed: int) -> RelationModel:
         """An encoder with a fresh linear layer; with τ the shares of senses are those of the draw's L."""
