@@ -59,10 +59,10 @@ GOLDEN = {
     "pretrain": (2, "831ae7167c882a86"),
     "preparse": (3, "a36a0b13e0b9ef0f"),
     "generate": (6, "1f9b53bd5ecb7a1d"),
-    "harvest": (4, "242d99887263f3b9"),
+    "harvest": (5, "242d99887263f3b9"),
     "select": (4, "234645d46df5b9ec"),
     "train": (6, "05dc328c14ad214d"),
-    "evaluate": (2, "f237cf24fc25f07e"),
+    "evaluate": (3, "f237cf24fc25f07e"),
     "audit": (1, "d0bc5def30b21262"),
     "release": (1, "bc69aa6925a4f39f"),
 }

@@ -16,7 +16,7 @@ from pipeline.core.names import is_plain_name, nearest
 from pipeline.core.types import COORDINATORS, Coordination, Sentence
 from pipeline.parsing.card import learned_from, says_what_it_learned
 from pipeline.parsing.parser import CARD, REMEDY, Parser, tags_for
-from pipeline.text.coordinations import ptb_coordinations, with_clear_tags
+from pipeline.text.coordinations import as_read, ptb_coordinations
 
 OF_CORPUS = "corpus"
 """In place of a name: the parser that ``preparse`` without a name left in CORPUS/parser."""
@@ -201,5 +201,5 @@ def structures_in_tree(
     tree: Tree, coordinators: AbstractSet[str] = COORDINATORS
 ) -> dict[int, Coordination]:
     """The structures of a parser's tree, by their coordinators."""
-    found = ptb_coordinations(with_clear_tags(tree, coordinators))
+    found = ptb_coordinations(as_read(tree, coordinators))
     return {each.coordinator: each for each in found}

@@ -52,10 +52,10 @@ from pipeline.sources.protocol import CoordinationFiles
 from pipeline.text.coordinations import (
     UNBALANCED,
     UNWORDED,
+    as_read,
     is_balanced,
     is_worded,
     ptb_coordinations,
-    with_clear_tags,
 )
 from pipeline.text.natural import join_words
 
@@ -231,7 +231,7 @@ def rows_of(
     if parsed.tree is None:
         notes[f"{UNPARSED}: {parsed.reason}"] += len(_places(sentence))
         return
-    structures = ptb_coordinations(with_clear_tags(parsed.tree, sentence.coordinators))
+    structures = ptb_coordinations(as_read(parsed.tree, sentence.coordinators))
     yield from rows_at(sentence, structures, notes, unbalanced=unbalanced)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from nltk.tree import Tree
 
 from pipeline.core.types import COORDINATORS, Coordination
-from pipeline.text.coordinations import ptb_coordinations, with_clear_tags
+from pipeline.text.coordinations import as_read, ptb_coordinations
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ def read_coordinations(tree: Tree | None) -> tuple[Coordination, ...]:
     """
     if tree is None:
         return ()
-    found = ptb_coordinations(with_clear_tags(tree))
+    found = ptb_coordinations(as_read(tree))
     return tuple(c for c in found if c.word.lower() in COORDINATORS)
 
 

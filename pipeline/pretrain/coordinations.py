@@ -15,8 +15,11 @@ from nltk.tree import Tree
 
 from pipeline.core.tally import Tally
 from pipeline.core.types import COORDINATORS, Coordination, Reference, SourceSentence, Span
-from pipeline.text.coordinations import UNWORDED, is_worded, ptb_coordinations, with_clear_tags
+from pipeline.text.coordinations import UNWORDED, as_read, is_worded, ptb_coordinations
 from pipeline.text.natural import join_words
+
+READING = 2  # 2: a parser's *both* stands before the first conjunct
+"""Raise it when other coordinations are read from the same trees: models of twins are then made again."""
 
 UNFOUND = "the tree joins nothing at the coordinator"
 MORE = "three conjuncts or more"
@@ -55,9 +58,7 @@ def natural_coordinations(
         coordinators: kept, or why one is of no use.
     """
     tally = Tally()
-    found = {
-        each.coordinator: each for each in ptb_coordinations(with_clear_tags(tree, coordinators))
-    }
+    found = {each.coordinator: each for each in ptb_coordinations(as_read(tree, coordinators))}
     kept: list[Coordination] = []
     for index, word in enumerate(words):
         if word.lower() not in coordinators:

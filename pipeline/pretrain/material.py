@@ -28,12 +28,14 @@ from pipeline.core.corpus_folder import (
 )
 from pipeline.core.disk import disk_faults
 from pipeline.core.errors import InputError
+from pipeline.core.files import digest_of
 from pipeline.core.schema import read_sentences
 from pipeline.core.tally import Tally
 from pipeline.corpus.dependency_rows import every_tree, has_dependencies
 from pipeline.models.language_models import LanguageModel
 from pipeline.models.loading import length_limit, load_tokenizer
 from pipeline.pretrain.batches import Objective
+from pipeline.pretrain.coordinations import READING
 from pipeline.pretrain.raw_text import REASONS, Overlap, Prepared, prepare, prepared_in
 from pipeline.pretrain.recipes import RECIPES
 from pipeline.pretrain.settings import PretrainSettings
@@ -230,5 +232,5 @@ def twin_material(settings: PretrainSettings, base: LanguageModel) -> Pretrainin
         unit="twins",
         tally=twins.tally,
         overlap=dict(twins.overlap),
-        digest=trees_digest(settings.corpus / COORDINATED_FOLDER),
+        digest=digest_of([trees_digest(settings.corpus / COORDINATED_FOLDER), READING]),
     )

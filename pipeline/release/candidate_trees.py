@@ -34,7 +34,7 @@ from pipeline.core.settings import TreesOf
 from pipeline.core.types import UNLABELLED, Candidate, Donor, Span
 from pipeline.corpus.origin import trees_used
 from pipeline.corpus.sentence_trees import TREEBANK, KnownSentence, SentenceTrees, trees_behind
-from pipeline.text.coordinations import UNTAGGED, clear_tag, with_clear_tags
+from pipeline.text.coordinations import UNTAGGED, as_read, clear_tag
 from pipeline.text.splicing import (
     NO_REFERENCE,
     NoTree,
@@ -221,7 +221,7 @@ class CandidateTrees(ExitStack):
         tree = _parsed(row)
         if tree is None:
             return None
-        found = rooted(with_clear_tags(tree, self._coordinators))  # as ``harvest`` has it
+        found = rooted(as_read(tree, self._coordinators))  # as ``harvest`` has it
         require_sound(found, candidate.words, candidate.coordination)
         if row.tags is not None:
             with suppress(NoTree):  # where they make other conjuncts of it, they are left out

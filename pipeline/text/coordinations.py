@@ -204,15 +204,54 @@ _CLEAR = {
 """Words whose tag needs no tagger; None: the tag is the word itself."""
 
 
-def with_clear_tags(tree: Tree, coordinators: AbstractSet[str] = COORDINATORS) -> Tree:
-    """A copy in which untagged coordinators and punctuation have the tag that only they can have.
+def as_read(tree: Tree, coordinators: AbstractSet[str] = COORDINATORS) -> Tree:
+    """A copy of a parser's tree as the rule for plain brackets should read it.
 
-    The rule for bare brackets finds coordinators by their tag; the other words may stay untagged.
+    Untagged coordinators and punctuation have the tag that only they can have, for the rule finds
+    coordinators by it; other words may stay untagged. A *both*, *either* or *neither* with which a first
+    conjunct begins, and which goes with its coordinator, stands before the conjunct: parsers put it into
+    the nearest phrase, treebanks before the structure.
     """
+    made = _with_clear_tags(tree, coordinators)
+    inside = [
+        (node, place)
+        for node, spans in constituents_of(made)
+        if (place := _begins_with_preconjunction(node, spans)) is not None
+    ]
+    for node, place in inside:
+        node.insert(place, _cut_first(node[place]))
+    return made
+
+
+def _begins_with_preconjunction(node: Tree, spans: list[Span]) -> int | None:
+    """The child that is the first conjunct of a node's structure, where it begins with its preconjunction."""
+    structure = _coordination(node, spans)
+    if structure is None or len(structure.conjuncts[0]) == 1:
+        return None
+    place = spans.index(structure.conjuncts[0])
+    (first, tag), *others = node[place].pos()
+    coordinator = structure.word.lower()
+    if tag != "CC" or first.lower() != PRECONJUNCTION_OF.get(coordinator):
+        return None
+    # What it opens may be a structure within the conjunct.
+    return None if coordinator in (word.lower() for word, _ in others) else place
+
+
+def _cut_first(tree: Tree) -> Tree:
+    """Take the first of several words out of a constituent, with what holds nothing else; the word."""
+    while len(tree[0].leaves()) > 1:
+        tree = tree[0]
+    cut: Tree = tree.pop(0)
+    while not is_tag(cut):
+        cut = cut[0]
+    return cut
+
+
+def _with_clear_tags(tree: Tree, coordinators: AbstractSet[str]) -> Tree:
     if is_tag(tree):
         word = leaves(tree)[0]
         return Tree(clear_tag(word, coordinators), [tree[0]]) if tree.label() == UNTAGGED else tree
-    return Tree(tree.label(), [with_clear_tags(child, coordinators) for child in tree])
+    return Tree(tree.label(), [_with_clear_tags(child, coordinators) for child in tree])
 
 
 def clear_tag(word: str, coordinators: AbstractSet[str] = COORDINATORS) -> str:

@@ -25,9 +25,9 @@ from pipeline.preparse.settings import PreparseSettings
 from pipeline.pretrain import coordinations as coordinated
 from pipeline.pretrain.coordinations import (
     Hidden,
+    as_read,
     hidden_conjuncts,
     natural_coordinations,
-    with_clear_tags,
 )
 from pipeline.pretrain.corruption import IGNORED
 from pipeline.pretrain.raw_text import EQUAL, Overlap
@@ -108,7 +108,7 @@ def test_a_tree_without_tags_gives_its_coordination() -> None:
     assert found.conjuncts == (Span(0, 3), Span(4, 7))
     assert tally.to_dict() == {"seen": 1, "kept": 1, "refused": {}}
     tree = Tree.fromstring("(S (XX either) (XX a) (XX ,) (NN and) (XX -LRB-) (XX ...) (XX ?))")
-    tags = [tag for _, tag in with_clear_tags(tree).pos()]
+    tags = [tag for _, tag in as_read(tree).pos()]
     assert tags == ["CC", "XX", ",", "NN", "-LRB-", ":", "."]
 
 

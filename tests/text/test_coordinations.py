@@ -5,11 +5,13 @@ import pytest
 from pipeline.text.coordinations import (
     ONE_SIDED,
     UNLIKE,
+    as_read,
     is_balanced,
     ptb_coordinations,
     uncoordinated,
 )
-from pipeline.text.trees import parse_tree
+from pipeline.text.splicing import require_sound
+from pipeline.text.trees import leaves, one_line, parse_tree
 
 
 @pytest.mark.parametrize(
@@ -56,3 +58,36 @@ def test_coordinators_in_no_structure_are_counted(tree: str, reasons: dict[str, 
     parsed = parse_tree(f"(ROOT {tree})")
     assert dict(uncoordinated(parsed)) == reasons
     assert len(ptb_coordinations(parsed)) == tree.count("(NN milk)")
+
+
+@pytest.mark.parametrize(
+    ("tree", "conjuncts"),
+    [
+        ("(NP (NP (XX both) (XX cats)) (XX and) (NP (XX dogs)))", [(1, 2), (3, 4)]),
+        (
+            "(VP (VP (NP (ADVP (XX Either)) (NP (XX a))) (XX b)) (CC or) (VP (XX c)))",
+            [(1, 3), (4, 5)],
+        ),
+        ("(NP (NP (XX both)) (XX and) (NP (XX dogs)))", [(0, 1), (2, 3)]),  # nothing else is in it
+        (
+            "(NP (NP (XX either) (XX cats)) (XX and) (NP (XX dogs)))",
+            [(0, 2), (3, 4)],
+        ),  # not its own
+        ("(NP (NP (DT both) (XX cats)) (XX and) (NP (XX dogs)))", [(0, 2), (3, 4)]),  # a determiner
+        ("(NP (NP (XX the) (XX both)) (XX and) (NP (XX dogs)))", [(0, 2), (3, 4)]),  # not the first
+        (
+            "(NP (NP (NP (XX both) (XX a)) (XX and) (NP (XX b))) (XX and) (NP (XX c)))",
+            [(1, 2), (3, 4)],
+        ),
+    ],
+)
+def test_a_preconjunction_is_outside_of_the_first_conjunct(
+    tree: str, conjuncts: list[tuple[int, int]]
+) -> None:
+    """Where a parser puts it inside; the tree says so, too, and what it opens may lie deeper."""
+    given = parse_tree(tree)
+    made = as_read(given)
+    found = ptb_coordinations(made)[0]
+    assert [(span.start, span.end) for span in found.conjuncts] == conjuncts
+    require_sound(made, leaves(given), found)
+    assert one_line(given) == tree
