@@ -155,6 +155,12 @@ class Cells:
         with self._locked(cell):
             if not stage.changed():
                 return False
+            for need in stage.deps:
+                if not need.exists:  # said while the cell's outputs of before are still there
+                    raise InputError(
+                        f"an input of {cell.name} is missing", path=str(need),
+                        remedy="run the cell that makes it",
+                    )  # fmt: skip
             stage.remove_outs(ignore_remove=False, force=False)
             try:
                 self._repo.stage_cache.restore(stage)

@@ -47,6 +47,25 @@ def test_what_is_only_tracked_is_no_cell(tmp_path: Path, monkeypatch: pytest.Mon
     assert (cell.name, cell.needs) == ("a", frozenset())
 
 
+def test_a_cell_without_its_input_keeps_what_it_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It cannot be made again, so nothing is removed before that is said."""
+    monkeypatch.chdir(tmp_path)
+    project(tmp_path, "stages:\n  a:\n    cmd: cat raw > out\n    deps: [raw]\n    outs: [out]\n")
+    (tmp_path / "raw").write_text("x")
+    pipeline = Cells()
+    (cell,) = pipeline.all
+    assert pipeline.begin(cell)
+    (tmp_path / "out").write_text("x")
+    pipeline.finish(cell)
+    assert not pipeline.begin(cell)
+    (tmp_path / "raw").unlink()
+    with pytest.raises(InputError, match="an input of a is missing"):
+        Cells().begin(cell)
+    assert (tmp_path / "out").read_text() == "x"
+
+
 def test_many_cells_are_announced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
