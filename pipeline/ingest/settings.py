@@ -234,6 +234,15 @@ class IngestSettings(Settings):
             raise ValueError(f"must be {PLAIN_NAME}, for sentence ids begin with it; give --name")
         return value
 
+    @field_validator("license", "unlabelled_license")
+    @classmethod
+    def _licence(cls, value: str) -> str:
+        if not value.strip() or not value.isprintable():  # it stands in every row and on cards
+            raise ValueError(
+                f"{value[:60]!r} names no licence; write it as https://spdx.org/licenses does, or none"
+            )
+        return value
+
     @model_validator(mode="after")
     def _one_way_of_splitting(self) -> Self:
         given = [

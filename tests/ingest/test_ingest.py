@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from pipeline.cli import main
 from pipeline.core.corpora import CORPORA
@@ -471,6 +472,13 @@ def test_text_that_may_not_be_handed_on_is_named_at_once(
     run(IngestSettings(reader="text", source=text, out=tmp_path / "out", license=license_))
     out = capsys.readouterr().out
     assert said in out if said else "handing on" not in out
+
+
+@pytest.mark.parametrize("license_", ["", " ", "CC-BY-4.0\n"])
+def test_a_licence_has_a_name_on_one_line(tmp_path: Path, license_: str) -> None:
+    """It would stand in every row."""
+    with pytest.raises(ValidationError, match="names no licence"):
+        IngestSettings(reader="text", source=tmp_path, out=tmp_path, license=license_)
 
 
 def test_full_takes_all_but_the_validation_sentences(tmp_path: Path) -> None:
