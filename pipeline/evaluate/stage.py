@@ -34,7 +34,7 @@ from pipeline.core.device import best_device
 from pipeline.core.documents import read_json
 from pipeline.core.draws import digest_of_draw
 from pipeline.core.errors import InputError, SettingsError
-from pipeline.core.files import sha256_of, write_json
+from pipeline.core.files import LOCK, WORKERS, sha256_of, write_json
 from pipeline.core.fingerprint import Fingerprint, versions_of
 from pipeline.core.markdown import percent, points
 from pipeline.core.run_annotation import annotation_of_run_card
@@ -188,7 +188,7 @@ def _runs(corpus: Path) -> list[tuple[Path, RunCard]]:
     for folder in sorted((corpus / "runs").glob("*/*/seed-*")):
         if (folder / "run.json").is_file():
             finished.append((folder, _card_of(folder / "run.json")))
-        else:
+        elif {path.name for path in folder.iterdir()} - {LOCK, WORKERS}:  # else it never began
             say(f"left out, for it has no run.json: {folder}")
     if not finished:
         raise InputError("no trained run here", path=corpus / "runs", remedy="run `conjoin train`")
