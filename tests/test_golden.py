@@ -55,7 +55,7 @@ ROOT = Path(__file__).resolve().parents[1]
 WORLD = ROOT / "data/raw/world"
 
 GOLDEN = {
-    "ingest": (2, "8264d95d2816a657"),
+    "ingest": (3, "8264d95d2816a657"),
     "pretrain": (2, "831ae7167c882a86"),
     "preparse": (3, "a36a0b13e0b9ef0f"),
     "generate": (6, "1f9b53bd5ecb7a1d"),

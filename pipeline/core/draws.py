@@ -1,8 +1,8 @@
 """Draws of L as files that ``ingest`` wrote: the sentences that they name (§5.1)."""
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Set
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -69,18 +69,6 @@ def read_draw_file(corpus: Path, seed: int, labelled: str, of: str) -> DrawFile:
     return draw
 
 
-class Source(Protocol):
-    """What a draw names."""
-
-    @property
-    def sentence_id(self) -> str:
-        """Its id."""
-
-    @property
-    def words(self) -> tuple[str, ...]:
-        """Its words."""
-
-
 _T = TypeVar("_T")
 
 
@@ -116,9 +104,9 @@ def draw_name(seed: int, labelled: str) -> str:
     return f"{labelled}/seed-{seed}"
 
 
-def digest_of_draw(labelled: Sequence[Source], validation: Sequence[Source]) -> str:
-    """What tells the sentences of a draw from those of another, by their ids and words."""
-    return digest_of([[[s.sentence_id, *s.words] for s in part] for part in (labelled, validation)])
+def digest_of_ids(ids: Set[str]) -> str:
+    """What tells some ids from others."""
+    return digest_of(sorted(ids))
 
 
 def held_out(corpus: Path, of: str = SENTENCES_FILE, name: str = "sentence_id") -> frozenset[str]:

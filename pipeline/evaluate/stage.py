@@ -9,7 +9,7 @@ run are made; ``metrics.json`` is computed from the rows of all of them, so it d
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -29,10 +29,10 @@ from pipeline.core.claims import Claim, Listed
 from pipeline.core.comparison import Comparison, Counts, compare_all, documents_of
 from pipeline.core.console import in_one_piece, say, table, track
 from pipeline.core.corpora import COORDINATION
-from pipeline.core.corpus_folder import corpus_name, draw_file
+from pipeline.core.corpus_folder import corpus_name
 from pipeline.core.device import best_device
 from pipeline.core.documents import read_json
-from pipeline.core.draws import digest_of_draw
+from pipeline.core.draws import digest_of_ids
 from pipeline.core.errors import InputError, SettingsError
 from pipeline.core.files import LOCK, WORKERS, sha256_of, write_json
 from pipeline.core.fingerprint import Fingerprint, versions_of
@@ -82,7 +82,8 @@ def run(settings: EvaluateSettings) -> None:
         SettingsError: a parser is named, and the corpus is of another task than coordination.
     """
     task = task_of(settings.corpus)
-    folders = _of_draws(settings.corpus, task, _runs(settings.corpus))
+    folders = _apart(settings.corpus, task, _runs(settings.corpus))
+    _check_alike(folders)
     if settings.parser and not isinstance(task, CoordinationTask):
         raise SettingsError(
             f"a corpus of {task.name}, and parsers find coordination alone",
@@ -188,42 +189,34 @@ def _runs(corpus: Path) -> list[tuple[Path, RunCard]]:
     for folder in sorted((corpus / "runs").glob("*/*/seed-*")):
         if (folder / "run.json").is_file():
             finished.append((folder, _card_of(folder / "run.json")))
-        elif {path.name for path in folder.iterdir()} - {LOCK, WORKERS}:  # else it never began
+        elif not folder.is_dir() or {p.name for p in folder.iterdir()} - {LOCK, WORKERS}:
+            # else it never began; of a file or a link to nothing it is said, too
             say(f"left out, for it has no run.json: {folder}")
     if not finished:
         raise InputError("no trained run here", path=corpus / "runs", remedy="run `conjoin train`")
-    _check_alike(finished)
     return finished
 
 
-def _of_draws(
+def _apart(
     corpus: Path, task: Task[Any], runs: Sequence[tuple[Path, RunCard]]
 ) -> list[tuple[Path, RunCard]]:
-    """Those runs whose draws the corpus still has; others may have learned what it holds out now.
+    """Those runs that were apart from what the corpus holds out now; others may have learned of it.
 
-    A run of an earlier version does not say what its draw was, and passes.
+    A run of an earlier version does not say what was held out then, and passes.
 
     Raises:
         InputError: no run is left.
     """
-
-    @cache
-    def drawn(seed: int, labelled: str) -> str | None:
-        if not (corpus / draw_file(seed, labelled)).is_file():
-            return None
-        return digest_of_draw(*task.draw(corpus, seed, labelled))
-
-    left = []
+    now, left = digest_of_ids(task.held_out(corpus)), []
     for folder, card in runs:
-        draw = str(card.get("draw", card["labelled"]))
-        if "drawn" in card and drawn(card["seed"], draw) != card["drawn"]:
-            say(f"left out, for the corpus no longer has the draw that it learned from: {folder}")
-        else:
+        if card.get("held_out", now) == now:
             left.append((folder, card))
+        else:
+            say(f"left out, for the corpus is divided otherwise since it was trained: {folder}")
     if not left:
         raise InputError(
-            "no run is of a draw that the corpus has now", path=corpus / "runs",
-            remedy="run `conjoin train`, or ingest the corpus as it was",
+            "the corpus is divided otherwise since its runs were trained", path=corpus / "runs",
+            remedy="run `conjoin train` again, or ingest the corpus as it was",
         )  # fmt: skip
     return left
 

@@ -239,7 +239,7 @@ class IngestSettings(Settings):
     def _licence(cls, value: str) -> str:
         if not value.strip() or not value.isprintable():  # it stands in every row and on cards
             raise ValueError(
-                f"{value[:60]!r} names no licence; write it as https://spdx.org/licenses does, or none"
+                f"{value[:60]!r} names no licence; leave it out, or spell it as https://spdx.org/licenses"
             )
         return value
 

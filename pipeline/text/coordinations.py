@@ -110,6 +110,14 @@ def _coordinators(node: Tree) -> list[int]:
     ]
 
 
+def _opened(node: Tree, coordinators: Sequence[int]) -> int:
+    """The preconjunction of a structure, before which no conjunct stands; 0 where it has none."""
+    wanted = PRECONJUNCTION_OF.get(unescape(node[coordinators[-1]][0]).lower())
+    before = enumerate(node[: coordinators[0]])
+    found = (i for i, c in before if _kind(c) == "CC" and is_tag(c) and c[0].lower() == wanted)
+    return next(found, 0)
+
+
 def _kind(child: Tree) -> str:
     label = base_label(child.label())
     if is_tag(child):
@@ -128,10 +136,12 @@ def _coordination(node: Tree, spans: list[Span]) -> Coordination | None:
         i for i, child in enumerate(node) if not is_tag(child) and kinds[i] not in _SEPARATORS
     }
     following = next((k for k in kinds[coordinator + 1 :] if k not in _PUNCTUATION), None)
-    for eligible in (
+    opened = _opened(node, coordinators)
+    for tier in (
         phrases if category == "UCP" else {i for i in phrases if kinds[i] == category},
         {i for i, kind in enumerate(kinds) if kind == following and kind not in _SEPARATORS},
     ):
+        eligible = {i for i in tier if i >= opened}
         if min(eligible, default=coordinator) < coordinator < max(eligible, default=coordinator):
             break
     else:
@@ -233,8 +243,20 @@ def _begins_with_preconjunction(node: Tree, spans: list[Span]) -> int | None:
     coordinator = structure.word.lower()
     if tag != "CC" or first.lower() != PRECONJUNCTION_OF.get(coordinator):
         return None
+    # *Both fragments bind it, and one …*: a determiner, for *both … and* joins no clauses.
+    if first.lower() == "both" and _begins_with_subject(node[place]):
+        return None
     # What it opens may be a structure within the conjunct.
     return None if coordinator in (word.lower() for word, _ in others) else place
+
+
+def _begins_with_subject(tree: Tree) -> bool:
+    """Whether a constituent begins with a clause that begins with a noun phrase."""
+    while not is_tag(tree):
+        if base_label(tree.label()) == "S" and base_label(tree[0].label()) == "NP":
+            return True
+        tree = tree[0]
+    return False
 
 
 def _cut_first(tree: Tree) -> Tree:

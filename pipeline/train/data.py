@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from pipeline.core.corpus_folder import draw_file
-from pipeline.core.draws import digest_of_draw
+from pipeline.core.draws import digest_of_ids
 from pipeline.core.errors import InputError
 from pipeline.core.files import digest_of
 from pipeline.core.tally import Tally
@@ -33,7 +33,7 @@ class TrainData:
         others: sentences of the treebank that extend it (``--gold-of``).
         learned: those of both that the predictor can learn from.
         sources: the sentences that they are of, in their order.
-        drawn: digest of the draw, all of L and of the validation set.
+        held_out: digest of the ids that the corpus keeps for dev and tests.
         measured: the validation sentences, with everything in them.
         candidates: U with what generation made of it; None for a baseline.
         uncovered: labels of L that no candidate has.
@@ -45,7 +45,7 @@ class TrainData:
     others: list[Any]
     learned: list[Any]
     sources: list[Any]
-    drawn: str
+    held_out: str
     measured: list[Any]
     candidates: CandidateStream | None
     uncovered: list[str]
@@ -123,7 +123,7 @@ def read_data(
     """
     path = settings.corpus / draw_file(settings.seed, settings.labelled)
     labelled, validation = task.draw(settings.corpus, settings.seed, settings.labelled)
-    digest = digest_of_draw(labelled, validation)
+    held_out = task.held_out(settings.corpus)
     drawn = {sentence.sentence_id for sentence in (*labelled, *validation)}
     apart = set(task.kept_apart(labelled, validation))
     others = list[Any]()
@@ -163,7 +163,7 @@ def read_data(
         candidates = CandidateStream(
             settings.candidates, task.rows, settings.seed, settings.labels,
             # The corpus may have been divided anew since the candidates were made.
-            {OF_L: apart, HELD_OUT: task.held_out(settings.corpus)},
+            {OF_L: apart, HELD_OUT: held_out},
         )  # fmt: skip
         wanted = {label for source in every for label in task.labels(source)}
         uncovered = sorted(wanted - candidates.labels.keys())
@@ -174,6 +174,6 @@ def read_data(
         # such as natural text harvested beside a smaller L
         excluded["shards"] = Tally(len(candidates), candidates.left_out)
     return TrainData(
-        labelled, others, learned, sources, digest, measured, candidates, uncovered, excluded,
-        dict(own.notes),
+        labelled, others, learned, sources, digest_of_ids(held_out), measured, candidates, uncovered,
+        excluded, dict(own.notes),
     )  # fmt: skip

@@ -400,7 +400,7 @@ class _Run:
 
     def _learned_from(self, data: TrainData) -> dict[str, Any]:
         """What the card of a run says of it that no setting tells."""
-        found: dict[str, Any] = {"drawn": data.drawn}
+        found: dict[str, Any] = {"held_out": data.held_out}
         if self.task.name == COORDINATION:  # whose predictors learn where conjuncts end
             found["conjuncts"] = digest_of_conjuncts(data.learned)
         if self.begun_with is not None:

@@ -14,6 +14,7 @@ from benchmarks import outcomes, table_parts
 from pipeline.audit import stage as audit
 from pipeline.audit.settings import AuditSettings
 from pipeline.core.documents import read_json
+from pipeline.core.draws import digest_of_ids
 from pipeline.core.errors import InputError
 from pipeline.core.files import FileFacts, write_json
 from pipeline.core.fingerprint import Fingerprint, Output
@@ -248,6 +249,8 @@ def test_evaluate_scores_every_run(tmp_path: Path, capsys: pytest.CaptureFixture
     for seed, begun in enumerate(("history.jsonl", ".lock")):  # the second never began
         (corpus / f"runs/filter/40/seed-{seed}").mkdir(parents=True)
         (corpus / f"runs/filter/40/seed-{seed}" / begun).touch()
+    (corpus / "runs/filter/40/seed-2").symlink_to(tmp_path / "elsewhere")  # which is not there
+    (corpus / "runs/filter/40/seed-3.tar").touch()
     (corpus / "evaluation/predictions").mkdir(parents=True)
     (corpus / "evaluation/predictions/gone-40-0.parquet").touch()
     gone = FileFacts.of(corpus / "evaluation/predictions/gone-40-0.parquet")
@@ -276,7 +279,7 @@ def test_evaluate_scores_every_run(tmp_path: Path, capsys: pytest.CaptureFixture
     assert summary["sd"]["VP"] == pytest.approx(abs(one - two) / 2**0.5)
     assert summary["criteria"]["whole"]["mean"] == summary["mean"]["overall"]
     printed = capsys.readouterr().out
-    assert printed.count("no run.json") == 1
+    assert printed.count("no run.json") == 3
     assert f"{100 * summary['mean']['overall']:.2f}" in printed
 
 
@@ -306,8 +309,9 @@ def test_evaluation_counts_what_cannot_be_scored_as_wrong(trained: Path, tmp_pat
     write_rows(corpus / "sentences.parquet", SENTENCES, map(sentence_row, every))
     ingested(corpus)
     train_run = corpus / "runs/baseline/40/seed-0"
-    train_run.parent.mkdir(parents=True)
-    train_run.symlink_to(trained / "runs/a-baseline/40/seed-0")
+    shutil.copytree(trained / "runs/a-baseline/40/seed-0", train_run)
+    card = read_json(train_run / "run.json")
+    write_json(train_run / "run.json", {**card, "held_out": digest_of_ids({"long", "s65"})})
     evaluate.run(EvaluateSettings(corpus=corpus, threads=1))
     metrics = read_json(corpus / "evaluation/metrics.json")
     rows = list(read_rows(corpus / "evaluation/predictions/a-baseline-40-0.parquet", PREDICTIONS))
@@ -363,34 +367,34 @@ def test_evaluate_without_anything_to_do(tmp_path: Path) -> None:
         evaluate.run(EvaluateSettings(corpus=corpus, split="dev", threads=1))
 
 
-def test_a_run_of_a_draw_that_the_corpus_no_longer_has_is_left_out(
+def test_a_run_of_before_the_corpus_was_divided_otherwise_is_left_out(
     corpus: Path, evaluated: Callable[..., list[str]], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The corpus was divided anew, so what it learned may be in the test split; all such runs: refused."""
+    """What it learned may be in the test split now; another draw, or none, makes no difference."""
     shutil.rmtree(corpus / "runs/e-more")
-    path = corpus / "runs/a-baseline/40/seed-0/run.json"
-    earlier = {k: v for k, v in read_json(path).items() if k != "drawn"}  # of an earlier version
-    write_json(path, earlier)
+    card = corpus / "runs/a-baseline/40/seed-0/run.json"
+    earlier = read_json(card)
+    del earlier["held_out"]  # as earlier versions wrote it
+    write_json(card, earlier)
     draw = read_json(corpus / "draws/seed-0/40.json")
-    first, other = draw["labelled"][0], draw["validation"][0]
-    write_json(
-        corpus / "draws/seed-0/40.json",
-        {
-            "labelled": [other, *draw["labelled"][1:]],
-            "validation": [first, *draw["validation"][1:]],
-        },
-    )
+    (corpus / "draws/seed-0/40.json").unlink()
     ingested(corpus)
+    assert evaluated(corpus) == ["a-baseline", "b-t5", "c-no-filter", "d-twins"]
+    write_json(corpus / "draws/seed-0/40.json", draw)
+    parts = [*range(1, 64), 0, *range(64, 94)]
+    every = [sentence(n, "test" if n in {0, *range(64, 94)} else "train") for n in parts]
+    write_rows(corpus / "sentences.parquet", SENTENCES, map(sentence_row, every))
+    ingested(corpus)
+    # With a run that is left out no other is averaged, so they need not be alike.
+    gone = corpus / "runs/a-baseline/40/seed-1"
+    shutil.copytree(card.parent, gone)
+    other = {"held_out": "other", "seed": 1, "settings": {**earlier["settings"], "steps": 9}}
+    write_json(gone / "run.json", earlier | other)
     assert evaluated(corpus) == ["a-baseline"]
     printed = " ".join(capsys.readouterr().out.split())
-    assert printed.count("no longer has the draw that it learned from") == 3
-    write_json(corpus / "draws/seed-0/40.json", draw)
-    ingested(corpus)
-    assert evaluated(corpus) == ["b-t5", "c-no-filter", "d-twins"]
-    (corpus / "draws/seed-0/40.json").unlink()  # a draw that is not there says nothing, either
+    assert printed.count("the corpus is divided otherwise since it was trained") == 4
     shutil.rmtree(corpus / "runs/a-baseline")
-    ingested(corpus)
-    with pytest.raises(InputError, match="no run is of a draw that the corpus has now"):
+    with pytest.raises(InputError, match="divided otherwise since its runs were trained"):
         evaluated(corpus)
 
 

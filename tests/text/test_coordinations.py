@@ -74,10 +74,29 @@ def test_coordinators_in_no_structure_are_counted(tree: str, reasons: dict[str, 
             [(0, 2), (3, 4)],
         ),  # not its own
         ("(NP (NP (DT both) (XX cats)) (XX and) (NP (XX dogs)))", [(0, 2), (3, 4)]),  # a determiner
+        # nor of a subject: *both* joins no clauses, but infinitives
+        (
+            "(S (S (NP (XX Both) (XX cats)) (VP (XX ate))) (XX and) (S (NP (XX I)) (VP (XX left))))",
+            [(0, 3), (4, 6)],
+        ),
+        (
+            "(S (S (VP (XX both) (XX to) (VP (XX eat)))) (XX and) (S (VP (XX to) (VP (XX go)))))",
+            [(1, 3), (4, 6)],
+        ),
         ("(NP (NP (XX the) (XX both)) (XX and) (NP (XX dogs)))", [(0, 2), (3, 4)]),  # not the first
         (
             "(NP (NP (NP (XX both) (XX a)) (XX and) (NP (XX b))) (XX and) (NP (XX c)))",
             [(1, 2), (3, 4)],
+        ),
+        # What stands before it is shared, and no conjunct: as a flat verb phrase has it.
+        (
+            "(VP (XX gave) (NP (XX us)) (NP (XX both) (XX a)) (XX and) (NP (XX b)))",
+            [(3, 4), (5, 6)],
+        ),
+        ("(UCP (NP (XX us)) (XX both) (NP (XX a)) (XX and) (ADJP (XX b)))", [(2, 3), (4, 5)]),
+        (
+            "(NP (NP (XX a)) (XX and) (XX both) (NP (XX b)) (XX and) (NP (XX c)))",
+            [(0, 1), (3, 4), (5, 6)],
         ),
     ],
 )

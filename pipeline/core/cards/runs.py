@@ -57,10 +57,11 @@ class BegunWith(TypedDict):
 class RunCard(TypedDict):
     """``run.json``, which ``train`` writes when a run has finished.
 
-    Earlier versions did not write ``draw``, ``drawn``, ``shown_as``, ``paper``, ``distinct``, ``annotation``;
-    ``drawn`` is a digest of the draw's sentences, which the corpus may not have any more;
-    ``augmentation`` is of a run that learned from variants of L; ``notes`` counts what else is to be known
-    of it; ``conjuncts`` is a digest of L's conjuncts, from which the scorer of ends has learned.
+    Earlier versions did not write ``draw``, ``shown_as``, ``paper``, ``distinct``, ``annotation`` and
+    ``held_out``, a digest of the ids that the corpus kept for dev and tests, which it may have divided
+    otherwise since; ``augmentation`` is of a run that learned from variants of L; ``notes`` counts what
+    else is to be known of it; ``conjuncts`` is a digest of L's conjuncts, from which
+    the scorer of ends has learned.
     """
 
     system: Annotated[str, AfterValidator(_system)]
@@ -68,7 +69,7 @@ class RunCard(TypedDict):
     labelled: Count
     seed: Count
     draw: NotRequired[str | Count]
-    drawn: NotRequired[str]
+    held_out: NotRequired[str]
     shown_as: NotRequired[ShownAs]
     select: NotRequired[str]
     model: NotRequired[str]
