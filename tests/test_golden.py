@@ -62,7 +62,7 @@ GOLDEN = {
     "harvest": (5, "242d99887263f3b9"),
     "select": (4, "234645d46df5b9ec"),
     "train": (6, "05dc328c14ad214d"),
-    "evaluate": (3, "f237cf24fc25f07e"),
+    "evaluate": (2, "f237cf24fc25f07e"),
     "audit": (1, "d0bc5def30b21262"),
     "release": (1, "bc69aa6925a4f39f"),
 }

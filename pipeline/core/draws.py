@@ -19,7 +19,6 @@ from pipeline.core.corpus_folder import (
 )
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
-from pipeline.core.files import digest_of
 from pipeline.core.parquet import read_batches
 from pipeline.core.schema import read_sentences
 from pipeline.core.structures import fault_of
@@ -102,11 +101,6 @@ def read_drawn(
 def draw_name(seed: int, labelled: str) -> str:
     """What records of annotation call a draw: ``250/seed-0``."""
     return f"{labelled}/seed-{seed}"
-
-
-def digest_of_ids(ids: Set[str]) -> str:
-    """What tells some ids from others."""
-    return digest_of(sorted(ids))
 
 
 def held_out(corpus: Path, of: str = SENTENCES_FILE, name: str = "sentence_id") -> frozenset[str]:

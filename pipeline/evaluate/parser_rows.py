@@ -43,6 +43,7 @@ from pipeline.tasks.coordination.instances import (
     sentences_in,
 )
 from pipeline.tasks.coordination.task import CoordinationTask
+from pipeline.text.coordinations import READING
 
 Runs = Sequence[tuple[Path, RunCard]]
 """Folders of finished runs, with their cards."""
@@ -193,6 +194,7 @@ class ParserRows:
         made_of = replace(
             about,
             settings={},
+            inputs={**about.inputs, "reading": READING},
             model=parser_identity(read_card(parser.folder)),
             versions=versions_of("stanza", "torch", *ENCODERS),
         )

@@ -18,9 +18,6 @@ from pipeline.core.types import COORDINATORS, Coordination, Reference, SourceSen
 from pipeline.text.coordinations import UNWORDED, as_read, is_worded, ptb_coordinations
 from pipeline.text.natural import join_words
 
-READING = 2  # 2: a parser's *both* stands before the first conjunct
-"""Raise it when other coordinations are read from the same trees: models of twins are then made again."""
-
 UNFOUND = "the tree joins nothing at the coordinator"
 MORE = "three conjuncts or more"
 APART = "a conjunct does not touch the coordinator"

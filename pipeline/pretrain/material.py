@@ -35,12 +35,12 @@ from pipeline.corpus.dependency_rows import every_tree, has_dependencies
 from pipeline.models.language_models import LanguageModel
 from pipeline.models.loading import length_limit, load_tokenizer
 from pipeline.pretrain.batches import Objective
-from pipeline.pretrain.coordinations import READING
 from pipeline.pretrain.raw_text import REASONS, Overlap, Prepared, prepare, prepared_in
 from pipeline.pretrain.recipes import RECIPES
 from pipeline.pretrain.settings import PretrainSettings
 from pipeline.pretrain.token_store import SelectedTexts, TokenStore, build_store, packed
 from pipeline.pretrain.twin_objective import read_twins
+from pipeline.text.coordinations import READING
 from pipeline.text.dependencies import tree_in
 from pipeline.text.unpacking import UnpackingAllowance
 

@@ -106,16 +106,20 @@ def _coordinators(node: Tree) -> list[int]:
     return [
         i
         for i, child in enumerate(node)
-        if _kind(child) == "CC" and is_tag(child) and child[0].lower() not in PRECONJUNCTIONS
+        if (word := _cc(child)) is not None and word not in PRECONJUNCTIONS
     ]
+
+
+def _cc(child: Tree) -> str | None:
+    """The word of a child tagged CC, in lower case."""
+    return child[0].lower() if is_tag(child) and _kind(child) == "CC" else None
 
 
 def _opened(node: Tree, coordinators: Sequence[int]) -> int:
     """The preconjunction of a structure, before which no conjunct stands; 0 where it has none."""
     wanted = PRECONJUNCTION_OF.get(unescape(node[coordinators[-1]][0]).lower())
     before = enumerate(node[: coordinators[0]])
-    found = (i for i, c in before if _kind(c) == "CC" and is_tag(c) and c[0].lower() == wanted)
-    return next(found, 0)
+    return next((i for i, child in before if wanted is not None and _cc(child) == wanted), 0)
 
 
 def _kind(child: Tree) -> str:
@@ -214,6 +218,11 @@ _CLEAR = {
 """Words whose tag needs no tagger; None: the tag is the word itself."""
 
 
+READING = 2  # 2: a parser's *both* stands before the first conjunct
+"""Raise it when other coordinations are read from the same tree of a parser: what is kept of its structures,
+and models of twins, are then made again; rows of harvest by the stage's own ``ALGORITHM``."""
+
+
 def as_read(tree: Tree, coordinators: AbstractSet[str] = COORDINATORS) -> Tree:
     """A copy of a parser's tree as the rule for plain brackets should read it.
 
@@ -223,6 +232,8 @@ def as_read(tree: Tree, coordinators: AbstractSet[str] = COORDINATORS) -> Tree:
     the nearest phrase, treebanks before the structure.
     """
     made = _with_clear_tags(tree, coordinators)
+    if PRECONJUNCTIONS.isdisjoint(leaf.lower() for leaf in made.leaves()):  # as in nearly all
+        return made
     inside = [
         (node, place)
         for node, spans in constituents_of(made)

@@ -8,7 +8,6 @@ from typing import Any
 import torch
 
 from pipeline.core.corpus_folder import draw_file
-from pipeline.core.draws import digest_of_ids
 from pipeline.core.errors import InputError
 from pipeline.core.files import digest_of
 from pipeline.core.tally import Tally
@@ -174,6 +173,6 @@ def read_data(
         # such as natural text harvested beside a smaller L
         excluded["shards"] = Tally(len(candidates), candidates.left_out)
     return TrainData(
-        labelled, others, learned, sources, digest_of_ids(held_out), measured, candidates, uncovered,
+        labelled, others, learned, sources, digest_of(sorted(held_out)), measured, candidates, uncovered,
         excluded, dict(own.notes),
     )  # fmt: skip

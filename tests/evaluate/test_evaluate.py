@@ -14,9 +14,8 @@ from benchmarks import outcomes, table_parts
 from pipeline.audit import stage as audit
 from pipeline.audit.settings import AuditSettings
 from pipeline.core.documents import read_json
-from pipeline.core.draws import digest_of_ids
 from pipeline.core.errors import InputError
-from pipeline.core.files import FileFacts, write_json
+from pipeline.core.files import FileFacts, digest_of, write_json
 from pipeline.core.fingerprint import Fingerprint, Output
 from pipeline.core.parquet import read_rows, write_rows
 from pipeline.core.schema import PREDICTIONS, SENTENCES, sentence_row
@@ -311,7 +310,7 @@ def test_evaluation_counts_what_cannot_be_scored_as_wrong(trained: Path, tmp_pat
     train_run = corpus / "runs/baseline/40/seed-0"
     shutil.copytree(trained / "runs/a-baseline/40/seed-0", train_run)
     card = read_json(train_run / "run.json")
-    write_json(train_run / "run.json", {**card, "held_out": digest_of_ids({"long", "s65"})})
+    write_json(train_run / "run.json", {**card, "held_out": digest_of(["long", "s65"])})
     evaluate.run(EvaluateSettings(corpus=corpus, threads=1))
     metrics = read_json(corpus / "evaluation/metrics.json")
     rows = list(read_rows(corpus / "evaluation/predictions/a-baseline-40-0.parquet", PREDICTIONS))

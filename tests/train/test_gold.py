@@ -70,6 +70,7 @@ def test_candidates_of_these_sentences_are_left_out(
     assert data.candidates is not None
     left_out = sum(row["sentence_id"] in MORE[:12] for row in rows)
     assert data.candidates.left_out == {OF_L: left_out, HELD_OUT: 4}
+    assert left_out > 0
     gold_of = str(folder)
     train.run(settings(corpus, candidates=tmp_path / "c", gold_of=gold_of, out=tmp_path / "run"))
     kept = read_json(tmp_path / "run/run.json")["excluded"]
