@@ -26,8 +26,8 @@ def require_room(tally: Tally) -> None:
     """
     count = tally.refused[TOO_LONG]
     remedy = (
-        "another --model may read more tokens (of a causal LM the prompt counts, too, and a sliding window "
-        "is its limit), or, for bert and t5, one of `conjoin pretrain` with a greater --max-length"
+        "another --model may read more tokens (of a causal LM the prompt counts, too), or, for bert and t5, "
+        "one of `conjoin pretrain` with a greater --max-length"
     )
     if count == tally.seen > 0:
         raise ModelError(f"all of what was tried is {TOO_LONG}", remedy=remedy)

@@ -6,6 +6,7 @@ So an end of its own, with the best of a twin's ending tokens as its score there
 vocabulary, and it is joined like any token.
 """
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import takewhile
@@ -23,13 +24,14 @@ from pipeline.infill.decoding import Limits, key_of
 from pipeline.infill.lockstep import LockstepInfiller, TwinInputs
 from pipeline.infill.prompts import Around, around_blank, twin_prompts
 from pipeline.models.causal import (
+    attention_window,
     ending_tokens,
     following_tokens,
     leading_tokens,
     middle_tokens,
     positions_of,
 )
-from pipeline.models.loading import text_config
+from pipeline.models.padding import goes_on_as_alone
 from pipeline.models.tokenizers import token_batch
 from pipeline.models.writers.rendering import chats, rendered
 
@@ -60,10 +62,6 @@ class CausalInfiller(LockstepInfiller[PromptedTwins]):
         super().__init__(model, tokenizer, request)
         head = model.get_output_embeddings()  # type: ignore[no-untyped-call]
         self.vocabulary = len(head.weight)
-        # Of what a sliding window has left behind the twins have nothing in common that is read once.
-        for name in ("sliding_window", "window_size", "attention_chunk_size"):
-            if isinstance(window := getattr(text_config(model.config), name, None), int):
-                self.limit = min(self.limit, window)
         # Beyond it, where ``CausalLockstep`` has the end.
         self.stops = (self.vocabulary,)
         self.endings = ending_tokens(model, tokenizer)
@@ -76,7 +74,19 @@ class CausalInfiller(LockstepInfiller[PromptedTwins]):
                 path=model.name_or_path, remedy="name a causal LM with a token of beginning or end",
             )  # fmt: skip
         self._start = start
+        self._shared_within = self._room_to_share()
         self._form = request.prompt or ("chat" if chats(tokenizer) else "plain")
+
+    def _room_to_share(self) -> int:
+        """Tokens of a row up to which what all prompts of a batch begin with is read once.
+
+        Padding stands behind it, which some models do not ignore, and which takes room in a sliding window.
+        """
+        try:
+            alike = goes_on_as_alone(self.model, self.tokenizer, behind=True)
+        except Exception:  # with a cache that cannot be gone on with so
+            alike = False
+        return (attention_window(self.model) or sys.maxsize) if alike else 0
 
     def _encode_all(
         self, references: Sequence[Reference], counts: Sequence[int]
@@ -140,7 +150,7 @@ class CausalInfiller(LockstepInfiller[PromptedTwins]):
         return [[*lead, *each.ids] for each in self._tokenized(texts, special=False)]
 
     def _lockstep(self, sources: Sequence[PromptedTwins]) -> Lockstep:
-        return CausalLockstep(self.model, sources, self.endings)
+        return CausalLockstep(self.model, sources, self.endings, self._shared_within)
 
 
 class CausalLockstep(RowLockstep):
@@ -153,17 +163,25 @@ class CausalLockstep(RowLockstep):
         model: the language model.
         sources: both prompts of every reference.
         endings: tokens that end an answer or a line, whatever the twin.
+        shared_within: tokens of the longest row, fill included, up to which what all begin with is read once.
     """
 
     def __init__(
-        self, model: PreTrainedModel, sources: Sequence[PromptedTwins], endings: Sequence[int]
+        self,
+        model: PreTrainedModel,
+        sources: Sequence[PromptedTwins],
+        endings: Sequence[int],
+        shared_within: int,
     ) -> None:
         self.parts, self._model = len(sources[0].inputs), model
         head = model.get_output_embeddings()  # type: ignore[no-untyped-call]
         self.vocabulary = len(head.weight) + 1
         every = [(each.inputs[p], each.ends[p]) for p in range(self.parts) for each in sources]
-        # Questions begin alike, with the same examples: that is read once.
-        self._shared = _common_start([ids[:-1] for ids, _ in every])
+        # Questions begin alike, with the same examples.
+        longest = max(e.tokens for e in sources) + max(e.limits.longest for e in sources)
+        self._shared = (
+            _common_start([ids[:-1] for ids, _ in every]) if longest <= shared_within else []
+        )
         own = [ids[len(self._shared) :] for ids, _ in every]
         # What padding is filled with nobody sees.
         self._ids, self._mask = token_batch(own, 0, model.device, left=True)
@@ -183,7 +201,7 @@ class CausalLockstep(RowLockstep):
             with last_alone(self._model):
                 read = self._model(input_ids=ids, use_cache=True)
             self._cache = read.past_key_values
-            self._cache.batch_repeat_interleave(len(self._mask))
+            self._cache.reorder_cache(torch.zeros_like(self._mask[:, 0]))
             before = self._mask.new_ones(len(self._mask), len(self._shared))
             self._mask = torch.cat([before, self._mask], -1)
         return self._forward(self._ids, positions_of(self._mask)[:, len(self._shared) :])
@@ -199,7 +217,7 @@ class CausalLockstep(RowLockstep):
         return self._forward(written, positions)
 
     def _select(self, rows: Tensor) -> None:
-        self._cache.batch_select_indices(rows)
+        self._cache.reorder_cache(rows)  # the one way that running states have, too
         self._mask = self._mask[rows]
         self._ends, self._no_fill = self._ends[rows], self._no_fill[rows]
 

@@ -8,20 +8,23 @@ model is asked is how likely the sentence is.
 import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn.functional import pad
 from transformers import PreTrainedModel
 
+from pipeline.core.errors import ModelError
 from pipeline.infill.attested import Ranker, as_free_fills, chosen
-from pipeline.infill.base import SOURCE_HAS_SPECIAL, TOO_LONG, Fill
+from pipeline.infill.base import SOURCE_HAS_SPECIAL, TOO_LONG, Fill, Infiller
 from pipeline.infill.causal import CausalInfiller
 from pipeline.infill.decoder import last_alone
 from pipeline.infill.prompts import around_blank
 from pipeline.infill.rankings.protocol import OptionScores, ReferenceOptions
 from pipeline.infill.rankings.rest import rest
 from pipeline.models.causal import positions_of
+from pipeline.models.padding import goes_on_as_alone
 from pipeline.models.tokenizers import token_batch
 
 _PASS = {"cpu": 1 << 26}
@@ -73,6 +76,20 @@ class CausalRanker(Ranker[RankedTwins]):
     lengths = staticmethod(as_free_fills)
     own = staticmethod(rest)
     _infiller: CausalInfiller
+
+    def __init__(self, infiller: Infiller[Any]) -> None:
+        """Check that options may be read whole behind what stands before them.
+
+        Raises:
+            ModelError: the model then says something else than alone.
+        """
+        super().__init__(infiller)
+        model = infiller.model
+        if not goes_on_as_alone(model, infiller.tokenizer, steps=3):
+            raise ModelError(
+                f"a {model.config.model_type} goes on from a cache with several tokens otherwise than alone",
+                path=model.name_or_path, remedy="rank with another causal LM, or have this one write fills",
+            )  # fmt: skip
 
     def encode(self, choices: Sequence[ReferenceOptions]) -> list[RankedTwins | str]:
         """The twins of each choice, or why there are none."""
@@ -213,7 +230,7 @@ class _Prefixes:
         if ids.shape[1] == 1:
             return begun
         cache, before = copy.deepcopy(self._cache), self._mask[rows]
-        cache.batch_select_indices(rows)
+        cache.reorder_cache(rows)
         positions = before.sum(-1, keepdim=True) + torch.arange(
             ids.shape[1] - 1, device=self.device
         )

@@ -1,4 +1,4 @@
-"""What is asked of a causal LM's tokenizer: how a text begins, goes on and ends, and what fills a middle."""
+"""What is asked of a causal LM: how a text begins, goes on and ends, what fills a middle, what it sees."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,6 +7,7 @@ from torch import Tensor
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from pipeline.core.errors import ModelError
+from pipeline.models.loading import text_config
 
 _MIDDLES = (
     ("<fim_prefix>", "<fim_suffix>", "<fim_middle>"),
@@ -93,6 +94,18 @@ def ending_tokens(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) ->
         if name in _ENDS or (line and "\n" in str(tokenizer.decode([token]))):
             found.add(token)
     return tuple(sorted(found - {None}))
+
+
+def attention_window(model: PreTrainedModel) -> int | None:
+    """Tokens that some layer looks back over; None: all."""
+    config = text_config(model.config)
+    unused = () if getattr(config, "use_sliding_window", True) else ("sliding_window",)
+    found = [
+        size
+        for name in ("sliding_window", "window_size", "attention_chunk_size")
+        if name not in unused and isinstance(size := getattr(config, name, None), int) and size > 0
+    ]
+    return min(found, default=None)
 
 
 def positions_of(mask: Tensor) -> Tensor:

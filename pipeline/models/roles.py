@@ -31,7 +31,6 @@ from transformers.models.auto.modeling_auto import (
 
 from pipeline.core.errors import ModelError
 from pipeline.models import masked_head
-from pipeline.models.causal import positions_of
 from pipeline.models.language_models import (
     LanguageModel,
     logits_at,
@@ -44,21 +43,12 @@ from pipeline.models.loading import (
     check_vocabulary,
     is_predictor,
     lacks_weights,
-    length_limit,
     load_config,
     load_partly,
     load_tokenizer,
 )
-from pipeline.models.tokenizers import cut_as_in_text, cuts_as_in_text, token_batch
-
-_TOLERANCE = 0.1
-"""Of a probability, or share of the greatest state: far above what rounding does even in bf16."""
-
-_TOLERANCE_FULL = 1e-3
-"""The same in float32."""
-
-_GAP = 64
-"""Tokens of padding between what texts share and what follows."""
+from pipeline.models.padding import goes_on_as_alone, tolerance
+from pipeline.models.tokenizers import cut_as_in_text, cuts_as_in_text
 
 _ROUNDING = 1e-6
 """Of a hidden state, which a word on the right changes by far more than this where it is seen at all."""
@@ -218,7 +208,7 @@ class MaskedLM(Role):
             )
             # What is compared are probabilities: logits have no scale of their own.
             off = float((found.float().softmax(-1) - plain.float().softmax(-1)).abs().max())
-        if off > _TOLERANCE:
+        if off > tolerance(model.dtype):
             raise ModelError(
                 f"{where!r}, a {model.config.model_type}, predicts masks otherwise in a batch than "
                 "alone",
@@ -259,38 +249,17 @@ class CausalLM(Role):
     def check_working(
         self, where: str, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase
     ) -> None:
-        """Check that texts which begin alike, each padded behind that, are gone on with as they are alone.
+        """Check that a padded text is gone on with, from a cache, as it is alone.
 
-        So prompts are read. Models whose state is no cache of tokens (Mamba) cannot, nor can those that
-        count places of the cache instead of positions (MPT): fills would depend on the batch.
+        So prompts are read; otherwise fills would depend on the batch.
 
         Raises:
-            ModelError: the model cannot be run so, or its probabilities differ.
+            ModelError: the model cannot be run so, as those without such a cache (RWKV), or its probabilities
+                differ.
         """
-        special = set(tokenizer.all_special_ids)
-        some = [i for i in sorted(tokenizer.get_vocab().values()) if i not in special][:6]
-        shared, short, last = some[2:4], some[:2], some[-1]
-        most = length_limit(model.config, tokenizer) - len(shared) - 1
-        long = (some[1:5] * _GAP)[: min(len(short) + _GAP, most)]
-        ids, own = token_batch([short, long], 0, left=True)
-        mask = torch.cat([torch.ones_like(own[:, : len(shared)]), own], -1)
-        after = torch.cat([mask, torch.ones_like(mask[:, :1])], -1)
         with _working(where, model, self):
-            cache = model(input_ids=torch.tensor([shared]), use_cache=True).past_key_values
-            cache.batch_repeat_interleave(2)
-            begun = model(
-                input_ids=ids, attention_mask=mask, position_ids=positions_of(mask)[:, len(shared) :],
-                past_key_values=cache, use_cache=True,
-            )  # fmt: skip
-            begun.past_key_values.batch_select_indices(torch.tensor([0]))
-            found = model(
-                input_ids=torch.tensor([[last]]), attention_mask=after[:1],
-                position_ids=mask[:1].sum(-1, keepdim=True),
-                past_key_values=begun.past_key_values, use_cache=True,
-            ).logits[0, -1]  # fmt: skip
-            plain = model(input_ids=torch.tensor([[*shared, *short, last]])).logits[0, -1]
-            off = float((found.float().softmax(-1) - plain.float().softmax(-1)).abs().max())
-        if off > (_TOLERANCE_FULL if model.dtype == torch.float32 else _TOLERANCE):
+            alike = goes_on_as_alone(model, tokenizer)
+        if not alike:
             raise ModelError(
                 f"{where!r}, a {model.config.model_type}, goes on from a cache otherwise than alone",
                 remedy="name a causal LM that ignores padding",
@@ -347,7 +316,7 @@ class Encoder(Role):
             off = float((found - alone).abs().max() / alone.abs().max().clamp_min(_ROUNDING))
         if apart <= _ROUNDING:
             raise _one_sided(where, model.config, self)
-        if off > (_TOLERANCE_FULL if model.dtype == torch.float32 else _TOLERANCE):
+        if off > tolerance(model.dtype):
             raise ModelError(
                 f"{where!r}, a {model.config.model_type}, reads a text otherwise in a batch than alone",
                 remedy="name an encoder that ignores padding, such as a BERT or RoBERTa",
@@ -517,7 +486,14 @@ def _working(where: str, model: PreTrainedModel, role: Role) -> Iterator[None]:
     """
     try:
         yield
-    except (AttributeError, IndexError, RuntimeError, TypeError, ValueError) as error:
+    except (
+        AssertionError,
+        AttributeError,
+        LookupError,
+        RuntimeError,
+        TypeError,
+        ValueError,
+    ) as error:
         reason = " ".join(str(error).split())[:160]
         raise ModelError(
             f"{where!r}, a {model.config.model_type}, does not work as {role.name}: {reason}",

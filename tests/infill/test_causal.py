@@ -1,5 +1,7 @@
 """Causal LMs against plain loops: the library's forward pass on one text at a time, no padding."""
 
+import copy
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,21 +12,24 @@ from transformers import (
     AutoModelForCausalLM,
     AutoTokenizer,
     GPT2Config,
-    GPT2LMHeadModel,
+    JambaConfig,
+    LlamaForCausalLM,
+    MistralConfig,
     MptConfig,
-    MptForCausalLM,
+    PretrainedConfig,
+    Qwen3_5TextConfig,
 )
 
 from pipeline.core.errors import ModelError, SettingsError
 from pipeline.core.types import Attested, Donor, PlacedConjunct, Reference, Span, Structure
 from pipeline.infill import Decoding, Fill, InfillRequest, fill, load_infiller, load_ranker
 from pipeline.infill.base import SOURCE_HAS_SPECIAL, TOO_LONG
-from pipeline.infill.causal import CausalInfiller
+from pipeline.infill.causal import CausalInfiller, CausalLockstep
 from pipeline.infill.prompts import BLANK, around_blank, twin_prompts
 from pipeline.infill.rankings.known import ranking_called
 from pipeline.infill.rankings.protocol import ReferenceOptions
 from pipeline.infill.synchronize import Synchronizer
-from pipeline.models.causal import ending_tokens
+from pipeline.models.causal import attention_window, ending_tokens
 
 SENTENCES = [
     ("the old man saw a small dog near the harbor .", 4, 7),
@@ -41,23 +46,56 @@ CHAT = "{% for m in messages %}<{{ m.role }}>{{ m.content }}\n{% endfor %}<assis
 MIDDLE = ["<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>"]
 
 
-@pytest.fixture(scope="session", params=["llama", "gpt2"])
+WINDOW = 24
+"""Tokens, fewer than a prompt has."""
+
+CONFIGS: dict[str, PretrainedConfig] = {
+    "gpt2": GPT2Config(n_embd=16, n_layer=2, n_head=2, n_positions=1024, initializer_range=0.3),
+    "mistral": MistralConfig(
+        hidden_size=16, num_hidden_layers=2, num_attention_heads=2, num_key_value_heads=1,
+        intermediate_size=32, max_position_embeddings=1024, initializer_range=0.3, sliding_window=WINDOW,
+    ),
+    "qwen3.5": Qwen3_5TextConfig(
+        hidden_size=32, num_hidden_layers=2, num_attention_heads=2, num_key_value_heads=1, head_dim=16,
+        intermediate_size=32, max_position_embeddings=1024, initializer_range=0.3,
+        linear_num_key_heads=2, linear_num_value_heads=2, linear_key_head_dim=8, linear_value_head_dim=8,
+        layer_types=["linear_attention", "full_attention"],
+    ),
+    "jamba": JambaConfig(
+        hidden_size=32, num_hidden_layers=2, num_attention_heads=2, num_key_value_heads=1,
+        intermediate_size=32, initializer_range=0.3, num_experts=1, num_experts_per_tok=1,
+        attn_layer_period=2, attn_layer_offset=1, use_mamba_kernels=False,
+    ),
+    "mpt": MptConfig(d_model=32, n_layers=2, n_heads=4),
+}  # fmt: skip
+
+
+def made(kind: str, tiny_causal: Path, folder: Path, window: int | None = None) -> Path:
+    """A random model of a kind, maybe with another window, with the tiny one's tokenizer."""
+    tokenizer = AutoTokenizer.from_pretrained(tiny_causal)
+    config = copy.deepcopy(CONFIGS[kind])
+    if window is not None:
+        config.sliding_window = window
+    config.vocab_size, config.bos_token_id, config.eos_token_id = len(tokenizer), 0, 0
+    torch.manual_seed(3)
+    model = AutoModelForCausalLM.from_config(config)
+    if kind == "mpt":
+        for weights in model.parameters():
+            torch.nn.init.normal_(weights, std=0.3)
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="session", params=["llama", "gpt2", "mistral", "qwen3.5"])
 def causal(
     request: pytest.FixtureRequest, tiny_causal: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Path:
-    """Rotary positions and learnt ones."""
-    if request.param == "llama":
+    """Rotary positions and learnt ones, a window shorter than prompts, a state that sums up what was read."""
+    kind = request.param
+    if kind == "llama":
         return tiny_causal
-    folder = tmp_path_factory.mktemp("tiny-gpt2")
-    tokenizer = AutoTokenizer.from_pretrained(tiny_causal)
-    torch.manual_seed(3)
-    config = GPT2Config(
-        vocab_size=len(tokenizer), n_embd=16, n_layer=2, n_head=2, n_positions=1024,
-        initializer_range=0.3, bos_token_id=0, eos_token_id=0,
-    )  # fmt: skip
-    GPT2LMHeadModel(config).save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return folder
+    return made(kind, tiny_causal, tmp_path_factory.mktemp(f"tiny-{kind}"))
 
 
 def loaded(where: Path) -> tuple[Any, Any]:
@@ -199,6 +237,7 @@ def fond_of_ends(causal: Path, reference: Reference, ends: str, folder: Path) ->
 @pytest.mark.parametrize("sync", [True, False])
 @pytest.mark.parametrize("ends", ["twins", "answers"])
 @pytest.mark.parametrize("which", [0, 3])
+@pytest.mark.parametrize("causal", ["llama", "gpt2"], indirect=True)
 def test_a_fill_ends_where_its_twins_do(
     *, causal: Path, combine: Any, sync: bool, ends: str, which: int, tmp_path: Path
 ) -> None:
@@ -419,32 +458,65 @@ def test_a_text_that_nothing_can_begin(tiny_causal: Path) -> None:
             CausalInfiller(model, tokenizer, InfillRequest())
 
 
-def test_a_model_that_counts_places_instead_of_positions_is_refused(
-    tiny_causal: Path, tmp_path: Path
+def test_a_model_that_does_not_ignore_padding_is_refused(
+    tiny_causal: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What it writes would depend on the longest prompt of a batch."""
-    tokenizer = AutoTokenizer.from_pretrained(tiny_causal)
-    torch.manual_seed(3)
-    config = MptConfig(d_model=32, n_layers=2, n_heads=4, vocab_size=len(tokenizer))
-    model = MptForCausalLM(config)
-    for weights in model.parameters():
-        torch.nn.init.normal_(weights, std=0.3)
-    model.save_pretrained(tmp_path)
-    tokenizer.save_pretrained(tmp_path)
+    forward = LlamaForCausalLM.forward
+
+    def blind(self: Any, *args: Any, attention_mask: Any = None, **options: Any) -> Any:
+        return forward(self, *args, **options)
+
+    monkeypatch.setattr(LlamaForCausalLM, "forward", blind)
     with pytest.raises(ModelError, match="goes on from a cache otherwise than alone"):
-        infiller(tmp_path, InfillRequest())
+        infiller(tiny_causal, InfillRequest())
 
 
-@pytest.mark.parametrize("name", ["sliding_window", "window_size", "attention_chunk_size"])
-def test_a_text_that_is_longer_than_a_sliding_window_is_refused(
-    tiny_causal: Path, name: str
+@pytest.mark.parametrize(
+    ("kind", "window", "room"),
+    [
+        ("gpt2", None, sys.maxsize),
+        ("mistral", 512, 512),
+        ("mistral", WINDOW, 0),
+        ("qwen3.5", None, 0),
+        ("mpt", None, 0),
+    ],
+)
+def test_what_prompts_begin_with_is_read_once_where_padding_may_stand_behind_it(
+    kind: str, window: int | None, room: int, tiny_causal: Path, tmp_path: Path
 ) -> None:
-    """The model would forget what both twins begin with."""
-    model, tokenizer = loaded(tiny_causal)
-    for window, reason in ((16, TOO_LONG), (1024, None)):
-        setattr(model.config, name, window)
-        found = fill(CausalInfiller(model, tokenizer, InfillRequest()), REFERENCES[:1], 4096)
-        assert (found[0][0].reason == TOO_LONG) == (reason == TOO_LONG)
+    """Not where places of the cache count instead of positions, or padding is summed up with the text."""
+    where = made(kind, tiny_causal, tmp_path, window)
+    model = infiller(where, InfillRequest())
+    assert model._shared_within == room
+    (twins,) = model.encode(REFERENCES[:1])
+    longest = twins.tokens + twins.limits.longest
+    read = [
+        len(CausalLockstep(model.model, [twins], (), some)._shared)
+        for some in (longest, longest - 1)
+    ]
+    assert read[0] > 0 == read[1]
+
+
+@pytest.mark.parametrize(
+    ("named", "window"),
+    [
+        ({}, None),
+        ({"window_size": 7, "sliding_window": 9}, 7),
+        ({"attention_chunk_size": 8}, 8),
+        ({"sliding_window": 0}, None),
+        ({"sliding_window": 9, "use_sliding_window": False}, None),
+        ({"sliding_window": 9, "use_sliding_window": True}, 9),
+    ],
+)
+def test_an_attention_window_is_what_a_configuration_uses(
+    named: dict[str, Any], window: int | None, tiny_causal: Path
+) -> None:
+    """Qwen 1.5's mixture of experts names one of 0 tokens."""
+    model, _ = loaded(tiny_causal)
+    for name, value in named.items():
+        setattr(model.config, name, value)
+    assert attention_window(model) == window
 
 
 def test_sources_that_cannot_be_asked_about_are_refused(tiny_causal: Path) -> None:
@@ -459,3 +531,14 @@ def test_sources_that_cannot_be_asked_about_are_refused(tiny_causal: Path) -> No
     assert model.encode(REFERENCES[:1]) == [twins]
     model.limit -= 1
     assert model.encode(REFERENCES[:1]) == [TOO_LONG]
+
+
+def test_a_model_that_reads_options_otherwise_than_alone_does_not_rank(
+    tiny_causal: Path, tmp_path: Path
+) -> None:
+    """Jamba's layers without attention forget, of several tokens at once, what was read before."""
+    model = infiller(made("jamba", tiny_causal, tmp_path), InfillRequest())
+    tokens, _ = plain_loop(tmp_path, REFERENCES[0], "min")
+    assert fill(model, REFERENCES[:1])[0][0].text == model.tokenizer.decode(tokens).strip()
+    with pytest.raises(ModelError, match="with several tokens otherwise than alone"):
+        load_ranker("causal", str(tmp_path), InfillRequest())

@@ -38,8 +38,8 @@ class Causal(Family):
             )
 
     def facts(self) -> dict[str, Any]:
-        """What the prompts are made of, and which rule of what ends a fill there is."""
-        return {"prompts": prompts_digest(), "ends": 2}  # raised when the rule changes
+        """What the prompts are made of, and the rules of what ends a fill and what there is room for."""
+        return {"prompts": prompts_digest(), "ends": 2, "room": 2}  # raised when a rule changes
 
     def infiller(
         self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, request: InfillRequest
@@ -48,5 +48,9 @@ class Causal(Family):
         return CausalInfiller(model, tokenizer, request)
 
     def ranker(self, infiller: Infiller[PromptedTwins]) -> CausalRanker:
-        """The rest of the sentence after each option."""
+        """The rest of the sentence after each option.
+
+        Raises:
+            ModelError: as ``CausalRanker``.
+        """
         return CausalRanker(infiller)

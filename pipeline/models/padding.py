@@ -1,0 +1,75 @@
+"""What padding may change: nothing that a causal LM says, be it in a batch or from a cache."""
+
+import torch
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+from pipeline.models.causal import positions_of
+from pipeline.models.loading import length_limit
+from pipeline.models.tokenizers import token_batch
+
+_TOLERANCE = 0.1
+"""Of a probability, or share of the greatest state: far above what rounding does even in bf16."""
+
+_TOLERANCE_FULL = 1e-3
+"""The same in float32."""
+
+_GAP = 64
+"""Tokens of padding before a text, or between what it begins with and the rest."""
+
+
+def tolerance(dtype: torch.dtype) -> float:
+    """What rounding in this number format stays below, of a probability or of the greatest state."""
+    return _TOLERANCE_FULL if dtype == torch.float32 else _TOLERANCE
+
+
+@torch.inference_mode()
+def goes_on_as_alone(
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    *,
+    behind: bool = False,
+    steps: int = 1,
+) -> bool:
+    """Whether a causal LM, from a cache, goes on with a padded text as it does with the text alone.
+
+    Args:
+        model: the model.
+        tokenizer: its own.
+        behind: whether what texts begin alike with is read first, once for all, so that padding stands behind
+            it. Models whose state is a sum over all that was read (Qwen 3.5) take that padding for text, and
+            some (MPT) count places of the cache instead of positions.
+        steps: tokens that it then reads at once. Some (Jamba) go on right with one alone.
+
+    Raises:
+        Exception: of any kind: the model cannot be run so.
+    """
+    special = set(tokenizer.all_special_ids)
+    some = [i for i in sorted(tokenizer.get_vocab().values()) if i not in special][:6]
+    shared, short, last = some[2:4], some[:2], some[-1:] * steps
+    most = length_limit(model.config, tokenizer) - len(shared) - steps
+    long = (some[1:5] * _GAP)[: min(len(short) + _GAP, most)]
+    first = len(shared) if behind else 0
+    rows = [short, long] if behind else [[*shared, *short], [*shared, *long]]
+    device = model.device
+    ids, own = token_batch(rows, 0, device, left=True)
+    mask = torch.cat([own.new_ones(2, first), own], -1)
+    cache = None
+    if behind:
+        cache = model(
+            input_ids=torch.tensor([shared], device=device), use_cache=True
+        ).past_key_values
+        cache.reorder_cache(torch.zeros(2, dtype=torch.long, device=device))
+    cache = model(
+        input_ids=ids, attention_mask=mask, position_ids=positions_of(mask)[:, first:],
+        past_key_values=cache, use_cache=True,
+    ).past_key_values  # fmt: skip
+    cache.reorder_cache(torch.zeros(1, dtype=torch.long, device=device))
+    found = model(
+        input_ids=torch.tensor([last], device=device),
+        attention_mask=torch.cat([mask[:1], mask.new_ones(1, steps)], -1),
+        position_ids=mask[:1].sum(-1, keepdim=True) + torch.arange(steps, device=device),
+        past_key_values=cache, use_cache=True,
+    ).logits[0, -1]  # fmt: skip
+    plain = model(input_ids=torch.tensor([[*shared, *short, *last]], device=device)).logits[0, -1]
+    off = (found.float().softmax(-1) - plain.float().softmax(-1)).abs().max()
+    return float(off) <= tolerance(model.dtype)
