@@ -425,10 +425,16 @@ def check_vocabulary(
             one, as sources that hold them are refused.
 
     Raises:
-        ModelError: the tokenizer is not the model's.
+        ModelError: the tokenizer is not the model's, or the model reads no tokens.
     """
-    embeddings: Any = model.get_input_embeddings()
-    rows = int(embeddings.weight.shape[0])
+    try:
+        embeddings: Any = model.get_input_embeddings()
+        rows = int(embeddings.weight.shape[0])
+    except (AttributeError, NotImplementedError):
+        raise ModelError(
+            f"{where!r}, a {model.config.model_type}, has no embeddings of tokens",
+            remedy="name a model that reads text, token by token",
+        ) from None
     needed = {tokenizer.mask_token_id, tokenizer.pad_token_id, tokenizer.eos_token_id}
     needed |= set(sentinel_ids(tokenizer)[:2]) - {None}
     ordinary = set(tokenizer.get_vocab().values())

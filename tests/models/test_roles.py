@@ -20,6 +20,8 @@ from transformers import (
     BertConfig,
     BertForMaskedLM,
     BertModel,
+    CanineConfig,
+    CanineModel,
     FNetConfig,
     FNetModel,
     GPT2Config,
@@ -159,6 +161,14 @@ def fnet(folder: Path) -> None:
     FNetModel(config).save_pretrained(folder)
 
 
+def canine(folder: Path) -> None:
+    config = CanineConfig(
+        hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8,
+        num_hash_buckets=8,
+    )  # fmt: skip
+    CanineModel(config).save_pretrained(folder)
+
+
 NO_HEAD = "without the head of a masked LM; give it one"
 ENCODERS = [
     (t5, "is a t5, not an encoder"),
@@ -167,6 +177,7 @@ ENCODERS = [
     (llama, "a llama, is a decoder"),
     (decoder, "a bert, is a decoder"),
     (fnet, "a fnet, reads a text otherwise in a batch than alone"),
+    (canine, "a canine, has no embeddings of tokens"),
     (pickled, "no weights as safetensors"),
     (gguf, "only a .gguf here"),
     (few_embeddings, "its model 100 embeddings"),
