@@ -1,7 +1,8 @@
-"""What padding may change: nothing that a causal LM says, be it in a batch or from a cache."""
+"""What padding may change: nothing that a language model says, be it in a batch or from a cache."""
 
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
+from transformers.modeling_outputs import BaseModelOutput
 
 from pipeline.models.causal import positions_of
 from pipeline.models.loading import length_limit
@@ -71,5 +72,30 @@ def goes_on_as_alone(
         past_key_values=cache, use_cache=True,
     ).logits[0, -1]  # fmt: skip
     plain = model(input_ids=torch.tensor([[*shared, *short, *last]], device=device)).logits[0, -1]
-    off = (found.float().softmax(-1) - plain.float().softmax(-1)).abs().max()
+    return _alike(model, found, plain)
+
+
+@torch.inference_mode()
+def begins_as_alone(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> bool:
+    """Whether an encoder-decoder, given what its encoder made of a padded text, begins as for the text alone.
+
+    Raises:
+        Exception: of any kind: the model cannot be run so.
+    """
+    special = set(tokenizer.all_special_ids)
+    some = [i for i in sorted(tokenizer.get_vocab().values()) if i not in special][:6]
+    short, long = some[:3], some * _GAP
+    ids, mask = token_batch([short, long[: min(_GAP, length_limit(model.config, tokenizer))]], 0)
+    begun = torch.tensor([[int(model.config.decoder_start_token_id)]])
+    states = model.get_encoder()(input_ids=ids, attention_mask=mask).last_hidden_state
+    found = model(
+        encoder_outputs=BaseModelOutput(last_hidden_state=states), attention_mask=mask,
+        decoder_input_ids=begun.expand(2, -1), use_cache=True,
+    ).logits[0, -1]  # fmt: skip
+    return _alike(model, found, model(torch.tensor([short]), decoder_input_ids=begun).logits[0, -1])
+
+
+def _alike(model: PreTrainedModel, one: torch.Tensor, other: torch.Tensor) -> bool:
+    """Whether the logits of two ways to the same token give it the same probabilities."""
+    off = (one.float().softmax(-1) - other.float().softmax(-1)).abs().max()
     return float(off) <= tolerance(model.dtype)

@@ -47,7 +47,7 @@ from pipeline.models.loading import (
     load_partly,
     load_tokenizer,
 )
-from pipeline.models.padding import goes_on_as_alone, tolerance
+from pipeline.models.padding import begins_as_alone, goes_on_as_alone, tolerance
 from pipeline.models.tokenizers import cut_as_in_text, cuts_as_in_text
 
 _ROUNDING = 1e-6
@@ -231,6 +231,23 @@ class EncoderDecoder(Role):
         """Make the sentinels special tokens, as T5's are and mT5's are not."""
         del where
         sentinels(tokenizer)
+
+    def check_working(
+        self, where: str, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase
+    ) -> None:
+        """Check that what is written for a padded text is what is written for it alone.
+
+        Raises:
+            ModelError: the model cannot be run so, as mixtures that ask for an encoder's routes (Switch), or
+                its probabilities differ.
+        """
+        with _working(where, model, self):
+            alike = begins_as_alone(model, tokenizer)
+        if not alike:
+            raise ModelError(
+                f"{where!r}, a {model.config.model_type}, reads a text otherwise in a batch than alone",
+                remedy="name an encoder-decoder that ignores padding, such as a T5",
+            )
 
 
 class CausalLM(Role):

@@ -33,6 +33,8 @@ from transformers import (
     RobertaConfig,
     RobertaModel,
     RobertaTokenizer,
+    SwitchTransformersConfig,
+    SwitchTransformersForConditionalGeneration,
     T5Config,
     T5ForConditionalGeneration,
     XLMConfig,
@@ -265,6 +267,44 @@ def test_every_option_refuses_what_is_no_such_language_model(
         LM[option](lm, folder, tmp_path / "new")
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "new").exists()
+
+
+def test_a_mixture_that_asks_for_its_encoders_routes_is_refused(
+    tiny_t5: Path, tmp_path: Path
+) -> None:
+    """What its decoder is given are the encoder's states alone."""
+    AutoTokenizer.from_pretrained(tiny_t5).save_pretrained(tmp_path)
+    config = SwitchTransformersConfig(
+        vocab_size=tokens_of(tmp_path), d_model=8, d_kv=4, d_ff=8, num_layers=2, num_decoder_layers=2,
+        num_heads=2, num_experts=2, decoder_start_token_id=0,
+    )  # fmt: skip
+    SwitchTransformersForConditionalGeneration(config).save_pretrained(tmp_path)
+    with pytest.raises(
+        ModelError, match="a switch_transformers, does not work as an encoder-decoder"
+    ):
+        load_language_model("t5", locate(str(tmp_path)))
+
+
+def test_an_encoder_decoder_that_does_not_ignore_padding_is_refused(
+    tiny_t5: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its fills would depend on the longest source of a batch."""
+    AutoTokenizer.from_pretrained(tiny_t5).save_pretrained(tmp_path)
+    torch.manual_seed(0)
+    config = T5Config(
+        vocab_size=tokens_of(tmp_path), d_model=16, d_kv=8, d_ff=16, num_layers=2, num_heads=2,
+        decoder_start_token_id=0, initializer_factor=2.0,
+    )  # fmt: skip
+    T5ForConditionalGeneration(config).save_pretrained(tmp_path)
+    assert load_language_model("t5", locate(str(tmp_path)))
+    forward = T5ForConditionalGeneration.forward
+
+    def blind(self: Any, *args: Any, attention_mask: Any = None, **options: Any) -> Any:
+        return forward(self, *args, **options)
+
+    monkeypatch.setattr(T5ForConditionalGeneration, "forward", blind)
+    with pytest.raises(ModelError, match="reads a text otherwise in a batch than alone"):
+        load_language_model("t5", locate(str(tmp_path)))
 
 
 @pytest.mark.parametrize("option", READ)
