@@ -99,7 +99,7 @@ def ending_tokens(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) ->
 def attention_window(model: PreTrainedModel) -> int | None:
     """Tokens that some layer looks back over; None: all."""
     config = text_config(model.config)
-    unused = () if getattr(config, "use_sliding_window", True) else ("sliding_window",)
+    unused = ("sliding_window",) if getattr(config, "use_sliding_window", None) is False else ()
     found = [
         size
         for name in ("sliding_window", "window_size", "attention_chunk_size")
