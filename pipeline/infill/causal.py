@@ -9,6 +9,7 @@ vocabulary, and it is joined like any token.
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import takewhile
 from typing import Any
 
@@ -74,10 +75,10 @@ class CausalInfiller(LockstepInfiller[PromptedTwins]):
                 path=model.name_or_path, remedy="name a causal LM with a token of beginning or end",
             )  # fmt: skip
         self._start = start
-        self._shared_within = self._room_to_share()
         self._form = request.prompt or ("chat" if chats(tokenizer) else "plain")
 
-    def _room_to_share(self) -> int:
+    @cached_property
+    def _shared_within(self) -> int:
         """Tokens of a row up to which what all prompts of a batch begin with is read once.
 
         Padding stands behind it, which some models do not ignore, and which takes room in a sliding window.

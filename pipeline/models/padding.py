@@ -1,6 +1,7 @@
 """What padding may change: nothing that a language model says, be it in a batch or from a cache."""
 
 import torch
+from torch import Tensor
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from transformers.modeling_outputs import BaseModelOutput
 
@@ -21,6 +22,22 @@ _GAP = 64
 def tolerance(dtype: torch.dtype) -> float:
     """What rounding in this number format stays below, of a probability or of the greatest state."""
     return _TOLERANCE_FULL if dtype == torch.float32 else _TOLERANCE
+
+
+def ordinary_tokens(tokenizer: PreTrainedTokenizerBase, count: int) -> list[int]:
+    """The first tokens of a vocabulary that are not special."""
+    special = set(tokenizer.all_special_ids)
+    return [i for i in sorted(tokenizer.get_vocab().values()) if i not in special][:count]
+
+
+def alike(found: Tensor, plain: Tensor, dtype: torch.dtype) -> bool:
+    """Whether logits ``[..., V]`` of two ways to the same tokens give them the same probabilities.
+
+    What is compared are probabilities: logits have no scale of their own. Those that are no numbers pass,
+    for fills are refused for them.
+    """
+    off = (found.float().softmax(-1) - plain.float().softmax(-1)).abs().max()
+    return not float(off) > tolerance(dtype)
 
 
 @torch.inference_mode()
@@ -44,8 +61,7 @@ def goes_on_as_alone(
     Raises:
         Exception: of any kind: the model cannot be run so.
     """
-    special = set(tokenizer.all_special_ids)
-    some = [i for i in sorted(tokenizer.get_vocab().values()) if i not in special][:6]
+    some = ordinary_tokens(tokenizer, 6)
     shared, short, last = some[2:4], some[:2], some[-1:] * steps
     most = length_limit(model.config, tokenizer) - len(shared) - steps
     long = (some[1:5] * _GAP)[: min(len(short) + _GAP, most)]
@@ -72,7 +88,7 @@ def goes_on_as_alone(
         past_key_values=cache, use_cache=True,
     ).logits[0, -1]  # fmt: skip
     plain = model(input_ids=torch.tensor([[*shared, *short, *last]], device=device)).logits[0, -1]
-    return _alike(model, found, plain)
+    return alike(found, plain, model.dtype)
 
 
 @torch.inference_mode()
@@ -82,8 +98,7 @@ def begins_as_alone(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) 
     Raises:
         Exception: of any kind: the model cannot be run so.
     """
-    special = set(tokenizer.all_special_ids)
-    some = [i for i in sorted(tokenizer.get_vocab().values()) if i not in special][:6]
+    some = ordinary_tokens(tokenizer, 6)
     short, long = some[:3], some * _GAP
     ids, mask = token_batch([short, long[: min(_GAP, length_limit(model.config, tokenizer))]], 0)
     begun = torch.tensor([[int(model.config.decoder_start_token_id)]])
@@ -92,10 +107,5 @@ def begins_as_alone(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) 
         encoder_outputs=BaseModelOutput(last_hidden_state=states), attention_mask=mask,
         decoder_input_ids=begun.expand(2, -1), use_cache=True,
     ).logits[0, -1]  # fmt: skip
-    return _alike(model, found, model(torch.tensor([short]), decoder_input_ids=begun).logits[0, -1])
-
-
-def _alike(model: PreTrainedModel, one: torch.Tensor, other: torch.Tensor) -> bool:
-    """Whether the logits of two ways to the same token give it the same probabilities."""
-    off = (one.float().softmax(-1) - other.float().softmax(-1)).abs().max()
-    return float(off) <= tolerance(model.dtype)
+    plain = model(input_ids=torch.tensor([short]), decoder_input_ids=begun).logits[0, -1]
+    return alike(found, plain, model.dtype)

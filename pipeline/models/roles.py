@@ -47,7 +47,13 @@ from pipeline.models.loading import (
     load_partly,
     load_tokenizer,
 )
-from pipeline.models.padding import begins_as_alone, goes_on_as_alone, tolerance
+from pipeline.models.padding import (
+    alike,
+    begins_as_alone,
+    goes_on_as_alone,
+    ordinary_tokens,
+    tolerance,
+)
 from pipeline.models.tokenizers import cut_as_in_text, cuts_as_in_text
 
 _ROUNDING = 1e-6
@@ -206,9 +212,7 @@ class MaskedLM(Role):
                     for each, row in zip(alone, rows, strict=True)
                 ]
             )
-            # What is compared are probabilities: logits have no scale of their own.
-            off = float((found.float().softmax(-1) - plain.float().softmax(-1)).abs().max())
-        if off > tolerance(model.dtype):
+        if not alike(found, plain, model.dtype):
             raise ModelError(
                 f"{where!r}, a {model.config.model_type}, predicts masks otherwise in a batch than "
                 "alone",
@@ -242,8 +246,8 @@ class EncoderDecoder(Role):
                 its probabilities differ.
         """
         with _working(where, model, self):
-            alike = begins_as_alone(model, tokenizer)
-        if not alike:
+            as_alone = begins_as_alone(model, tokenizer)
+        if not as_alone:
             raise ModelError(
                 f"{where!r}, a {model.config.model_type}, reads a text otherwise in a batch than alone",
                 remedy="name an encoder-decoder that ignores padding, such as a T5",
@@ -262,7 +266,6 @@ class CausalLM(Role):
         known = kind in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES and not config.is_encoder_decoder
         return known and kind not in MODEL_FOR_MASKED_LM_MAPPING_NAMES
 
-    @torch.inference_mode()
     def check_working(
         self, where: str, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase
     ) -> None:
@@ -275,8 +278,8 @@ class CausalLM(Role):
                 differ.
         """
         with _working(where, model, self):
-            alike = goes_on_as_alone(model, tokenizer)
-        if not alike:
+            as_alone = goes_on_as_alone(model, tokenizer)
+        if not as_alone:
             raise ModelError(
                 f"{where!r}, a {model.config.model_type}, goes on from a cache otherwise than alone",
                 remedy="name a causal LM that ignores padding",
@@ -313,8 +316,7 @@ class Encoder(Role):
         Raises:
             ModelError: the token makes none, or padding makes one, or the model cannot be run so.
         """
-        special = set(tokenizer.all_special_ids)
-        one, other = [i for i in sorted(tokenizer.get_vocab().values()) if i not in special][:2]
+        one, other = ordinary_tokens(tokenizer, 2)
         texts = [torch.tensor([[one, one, last]]) for last in (one, other)]
         # Some architectures draw numbers, which those of a new head are not to depend on.
         with _working(where, model, self), torch.random.fork_rng(devices=[]):
