@@ -509,6 +509,8 @@ def test_training_and_ingest_take_what_was_rebuilt(
     corpus, bare = built
     with pytest.raises(InputError, match=r"stand-off release.*`conjoin rehydrate`"):
         find_location(bare, QuestionRows.columns).key()
+    with pytest.raises(InputError, match=r"stand-off release.*`conjoin rehydrate`"):
+        next(read_asked(bare, Tally()))
     rebuilt = back(bare, corpus, tmp_path / "rebuilt")
     location = find_location(rebuilt, QuestionRows.columns)
     assert location.key()

@@ -12,6 +12,7 @@ from pipeline.core.parquet import MANIFEST, column_names, read_rows
 from pipeline.core.questions import PSEUDO_QUESTIONS, Question
 from pipeline.core.tally import Tally
 from pipeline.core.types import SPLITS
+from pipeline.corpus.layout import find_shards
 from pipeline.ingest.readers.question_lines import of_context, unusable
 
 _AGAIN = "make them again with `conjoin ask`"
@@ -28,8 +29,8 @@ def read_asked(source: Path, tally: Tally, *, strict: bool = False) -> Iterator[
         strict: such a question is an error instead.
 
     Raises:
-        InputError: ``ask`` did not finish there, a file has other columns, or a row an answer that is no
-            choice's, or a split that there is not.
+        InputError: ``ask`` did not finish there, it is a stand-off release, a file has other columns, or a
+            row an answer that is no choice's, or a split that there is not.
     """
     shards = candidate_shards(source)
     if not shards or not (source / MANIFEST).is_file():
@@ -38,6 +39,11 @@ def read_asked(source: Path, tally: Tally, *, strict: bool = False) -> Iterator[
             path=source,
             remedy="name a folder that it finished",
         )
+    if find_shards(source).kind == "stand-off":
+        raise InputError(
+            "a stand-off release: its questions have no words", path=source,
+            remedy="rebuild it with `conjoin rehydrate` first",
+        )  # fmt: skip
     for path in shards:
         for number, row in enumerate(_rows(path)):
             question = Question(
