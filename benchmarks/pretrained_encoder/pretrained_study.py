@@ -232,6 +232,7 @@ class Chain:
         if self.level == 2:
             yield from self.parsers_again()
             yield self.train("brackets", "baseline", *BRACKETS)
+            yield self.train("copy-brackets", "baseline", "--augment", "copy", *BRACKETS)
             yield self.learn("believed-brackets", "believed", "select believed", *BRACKETS)
             for first in ("believed-brackets", "brackets"):
                 yield self.train(f"brackets-after-{first}", "baseline", *BRACKETS, first=first)
