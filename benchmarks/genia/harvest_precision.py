@@ -4,16 +4,21 @@ A: the rows of a harvested folder. B: the first predictor's best boundary at the
 training sentences, without those of L. A and B: rows on which every predictor agrees. Right is a row
 whose first and last word are the gold coordination's at that coordinator (the outer boundary); of A also
 with all conjuncts, and with these and the label. A coordinator that joins nothing in the treebank makes a
-row wrong.
+row wrong. With ``--keep`` the counts of all labels are kept, a line a folder, in
+benchmarks/outcomes/harvest_precision.jsonl: folders of candidates are not.
 """
 
 import argparse
+import json
+import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import torch
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from benchmarks.outcomes import FOLDER
 from pipeline.core.candidates import candidate_shards
 from pipeline.core.console import table
 from pipeline.core.corpus_folder import SENTENCES_FILE
@@ -22,6 +27,8 @@ from pipeline.core.types import Candidate, Coordination, Sentence
 from pipeline.tasks.coordination.model import CoordinationPredictor
 
 Gold = dict[tuple[str, int], Coordination]
+
+KEPT = FOLDER / "harvest_precision.jsonl"
 
 
 def training_sentences(corpus: Path) -> list[Sentence]:
@@ -50,6 +57,23 @@ def agreeing(rows: Sequence[Candidate], predictors: Sequence[CoordinationPredict
     return agrees
 
 
+def keep(corpus: Path, folder: Path, counts: Counter[str], joined: int) -> None:
+    """Keep the counts of a folder's rows, in place of those that it had.
+
+    Args:
+        corpus: the corpus folder.
+        folder: in it.
+        counts: of all labels, as ``main`` counts them.
+        joined: rows whose coordinator joins something in the treebank.
+    """
+    where = {"corpus": corpus.name, "candidates": folder.relative_to(corpus).as_posix()}
+    names = {"A": "rows", "A outer": "outer", "A exact": "exact", "A label": "label"}
+    line = json.dumps(where | {name: counts[of] for of, name in names.items()} | {"joined": joined})
+    kept = KEPT.read_text("utf-8").splitlines() if KEPT.is_file() else []
+    others = [each for each in kept if not where.items() <= json.loads(each).items()]
+    KEPT.write_text("\n".join(sorted([*others, line])) + "\n", "utf-8")
+
+
 def main(arguments: argparse.Namespace) -> None:
     """Print what is right of each, by label."""
     torch.set_num_threads(1)
@@ -68,6 +92,9 @@ def main(arguments: argparse.Namespace) -> None:
         for name in (row.label, "all"):
             counts[name].update({"A": 1, "A outer": outer, "A exact": exact, "A label": label})
             counts[name].update({"AB": both, "AB outer": both and outer})
+    if arguments.keep:
+        joined = sum((row.sentence_id, row.coordinator) in gold for row in rows)
+        keep(arguments.corpus, arguments.folder, counts["all"], joined)
     asked = {row.sentence_id for row in rows}
     places = [place for place in gold if place[0] in asked]
     if predictors:
@@ -104,5 +131,8 @@ if __name__ == "__main__":
     parser.add_argument("--predictor", type=Path, action="append", default=[], help="repeatable")
     parser.add_argument(
         "--least", type=int, default=30, help="rows below which a label is not shown"
+    )
+    parser.add_argument(
+        "--keep", action="store_true", help="keep the counts in benchmarks/outcomes"
     )
     main(parser.parse_args())
