@@ -226,6 +226,11 @@ class Chain:
             yield self.learn("believed-gold", "believed", "select believed", *of_other)
             for first in ("believed", "gold"):  # the second makes as many updates, and is a control
                 yield self.train(f"gold-after-{first}", "baseline", *of_other, first=first)
+            constituents = (*of_other, *BRACKETS)  # of the other's trees, for L has none here
+            yield self.train("gold-brackets", "baseline", *constituents, needs=("preparse",))
+            for first in ("believed", "gold-brackets"):
+                system = f"gold-brackets-after-{first}"
+                yield self.train(system, "baseline", *constituents, first=first)
         if self.level == 3:
             for first in ("believed", "predictor"):
                 yield self.train(f"predictor-after-{first}", "baseline", first=first)
