@@ -30,6 +30,15 @@ Gold = dict[tuple[str, int], Coordination]
 
 KEPT = FOLDER / "harvest_precision.jsonl"
 
+_COUNTS = {
+    "A": "rows",
+    "A outer": "outer",
+    "A exact": "exact",
+    "A label": "label",
+    "A joined": "joined",
+}
+"""Counts that are kept, and their names there; joined: the coordinator joins something in the treebank."""
+
 
 def training_sentences(corpus: Path) -> list[Sentence]:
     """The training sentences of a corpus folder."""
@@ -57,18 +66,16 @@ def agreeing(rows: Sequence[Candidate], predictors: Sequence[CoordinationPredict
     return agrees
 
 
-def keep(corpus: Path, folder: Path, counts: Counter[str], joined: int) -> None:
+def keep(corpus: Path, folder: Path, counts: Counter[str]) -> None:
     """Keep the counts of a folder's rows, in place of those that it had.
 
     Args:
         corpus: the corpus folder.
         folder: in it.
         counts: of all labels, as ``main`` counts them.
-        joined: rows whose coordinator joins something in the treebank.
     """
     where = {"corpus": corpus.name, "candidates": folder.relative_to(corpus).as_posix()}
-    names = {"A": "rows", "A outer": "outer", "A exact": "exact", "A label": "label"}
-    line = json.dumps(where | {name: counts[of] for of, name in names.items()} | {"joined": joined})
+    line = json.dumps(where | {name: counts[of] for of, name in _COUNTS.items()})
     kept = KEPT.read_text("utf-8").splitlines() if KEPT.is_file() else []
     others = [each for each in kept if not where.items() <= json.loads(each).items()]
     KEPT.write_text("\n".join(sorted([*others, line])) + "\n", "utf-8")
@@ -91,10 +98,11 @@ def main(arguments: argparse.Namespace) -> None:
         label = known is not None and exact and known.label == row.label
         for name in (row.label, "all"):
             counts[name].update({"A": 1, "A outer": outer, "A exact": exact, "A label": label})
-            counts[name].update({"AB": both, "AB outer": both and outer})
+            counts[name].update(
+                {"A joined": known is not None, "AB": both, "AB outer": both and outer}
+            )
     if arguments.keep:
-        joined = sum((row.sentence_id, row.coordinator) in gold for row in rows)
-        keep(arguments.corpus, arguments.folder, counts["all"], joined)
+        keep(arguments.corpus, arguments.folder, counts["all"])
     asked = {row.sentence_id for row in rows}
     places = [place for place in gold if place[0] in asked]
     if predictors:
