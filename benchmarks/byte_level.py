@@ -26,4 +26,4 @@ def byte_level(
     )  # fmt: skip
     learner.train_from_iterator(texts, trainer)
     limit = {} if longest is None else {"model_max_length": longest}
-    return PreTrainedTokenizerFast(tokenizer_object=learner, eos_token=end, **limit)
+    return PreTrainedTokenizerFast(tokenizer_object=learner, eos_token=end, **limit)  # type: ignore[no-untyped-call]

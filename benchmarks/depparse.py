@@ -158,7 +158,8 @@ class SpacyParser:
     def train(self) -> None:
         """Make its file, unless it is there."""
         from spacy.training import Example
-        from spacy.util import fix_random_seed, minibatch
+        from spacy.util import minibatch
+        from thinc.api import fix_random_seed
 
         def make(out: Path) -> None:
             fix_random_seed(self._seed)
@@ -168,7 +169,8 @@ class SpacyParser:
             ]
             optimizer, order = nlp.initialize(lambda: examples), random.Random(self._seed)
             passes = (order.sample(examples, len(examples)) for _ in count())
-            for batch in islice(minibatch(chain.from_iterable(passes), 16), self._updates):
+            batches = minibatch(chain.from_iterable(passes), 16)  # type: ignore[no-untyped-call]
+            for batch in islice(batches, self._updates):
                 nlp.update(batch, sgd=optimizer, drop=0.2)
             out.write_bytes(nlp.to_bytes())
 
@@ -200,7 +202,7 @@ def _whole(nlp: Any, tree: DependencyTree) -> Any:
     """A tree's words as spaCy's document, one sentence whatever its parser would have."""
     from spacy.tokens import Doc
 
-    starts = [number == 0 for number in range(len(tree.words))]
+    starts: list[bool | int | None] = [number == 0 for number in range(len(tree.words))]
     return Doc(nlp.vocab, words=[word.form for word in tree.words], sent_starts=starts)
 
 

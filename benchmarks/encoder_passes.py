@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from unittest.mock import patch
 
 import torch
 from stanza.models.constituency import lstm_model
@@ -38,13 +39,11 @@ from pipeline.train.stream import LabelledStream
 @contextmanager
 def as_before() -> Iterator[None]:
     """Padded sentences, and stanza's own way with the encoder."""
-    packs, ours = encoding.can_pack, lstm_model.extract_bert_embeddings
-    encoding.can_pack = lambda _: False
-    lstm_model.extract_bert_embeddings = encoders._stanzas
-    try:
+    with (
+        patch.object(encoding, "can_pack", lambda _: False),
+        patch.object(lstm_model, "extract_bert_embeddings", encoders._stanzas),
+    ):
         yield
-    finally:
-        encoding.can_pack, lstm_model.extract_bert_embeddings = packs, ours
 
 
 def spent(work: Callable[[], object]) -> float:

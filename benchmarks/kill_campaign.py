@@ -29,10 +29,10 @@ LOCKS = {".lock", ".workers"}
 
 
 def settings(folder: Path, out: Path, processes: int = 1) -> GenerateSettings:
-    """A run of many small units."""
+    """A run of many small units; fills are drawn, for the best of a random model repeat one word."""
     return GenerateSettings(
         corpus=folder, model=str(folder / "model"), unit=8, batch_tokens=2000, references=3,
-        processes=processes, out=out,
+        processes=processes, out=out, decoding="sample",
     )  # fmt: skip
 
 

@@ -17,7 +17,7 @@ from transformers import BertConfig, BertModel
 from pipeline.core.console import table
 from pipeline.core.schema import read_sentences
 from pipeline.models.tokenizers import train_wordpiece
-from pipeline.models.words import EncodedSentence
+from pipeline.models.words import EncodedSentence, represent
 from pipeline.tasks.coordination.model import CoordinationPredictor
 from pipeline.tasks.coordination.scorer import batches
 
@@ -83,10 +83,11 @@ def _by_number(model: CoordinationPredictor, asked: Asked, *, sort: bool) -> lis
 def _seconds(model: CoordinationPredictor, cut: Sequence[Sequence[Pair]], asked: Asked) -> float:
     begun = time.process_time()  # of this process alone, whoever else is at work
     for batch in cut:
-        projected = model._project([encoded for _, encoded in batch])
+        encoded = [pair[1] for pair in batch]
+        h = represent(model.encoder, model.encoding, encoded, model.device)
         instances = [(i, k, len(words)) for i, (words, _) in enumerate(batch) for k in asked[words]]
         for part in batches(instances):
-            model.scorer(*projected, part)
+            model.scorer(h, part)
     return time.process_time() - begun
 
 

@@ -58,7 +58,7 @@ def model(folder: Path, size: int) -> None:
     torch.manual_seed(0)
     config = T5Config(
         vocab_size=len(tokenizer), d_model=size, d_kv=size // 4, num_heads=4, d_ff=4 * size, num_layers=4,
-        decoder_start_token_id=0, pad_token_id=0, eos_token_id=1,
+        decoder_start_token_id=0, pad_token_id=0, eos_token_id=1,  # type: ignore[call-arg]
     )  # fmt: skip
     T5ForConditionalGeneration(config).save_pretrained(folder)
     tokenizer.save_pretrained(folder)

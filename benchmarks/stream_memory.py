@@ -76,9 +76,12 @@ def candidates(first: int, count: int) -> pa.Table:
         "score_prepend": score,
         "license": pa.array(np.full(count, "CC0")),
     }
-    return pa.Table.from_arrays(
-        [columns[f.name].cast(f.type) for f in CANDIDATES], schema=CANDIDATES
-    )
+    # Of the others each may be null.
+    arrays = [
+        columns[f.name].cast(f.type) if f.name in columns else pa.array([None] * count, f.type)
+        for f in CANDIDATES
+    ]
+    return pa.Table.from_arrays(arrays, schema=CANDIDATES)
 
 
 def write_candidates(folder: Path, rows: int) -> None:
@@ -147,12 +150,12 @@ def measure(corpus: Path, shards: Path, steps: int) -> None:
     # δ = 0.001: a tiny predictor believes little, and batches should have candidates in them.
     train.run(
         TrainSettings(
-            corpus=corpus, candidates=str(shards), labelled=100, steps=steps, warm_steps=20,
+            corpus=corpus, candidates=str(shards), labelled="100", steps=steps, warm_steps=20,
             eval_every=steps, delta=0.001, learning_rate=1e-3, out=shards.parent / "run",
         )
     )  # fmt: skip
     trained, after_training = time.perf_counter() - begun, peak()
-    stream = CandidateStream(str(shards), 1)
+    stream = CandidateStream(str(shards), CoordinationRows(), 1)
     begun = time.perf_counter()
     for index in range(5000):
         stream.sample(index)
@@ -194,7 +197,8 @@ def main() -> None:
             write_candidates(given.make / str(rows) / "candidates", rows)
         return
     if given.measure:
-        measure(*given.measure, given.steps)
+        corpus, shards = given.measure
+        measure(corpus, shards, given.steps)
         return
     first = 0.0
     with tempfile.TemporaryDirectory(dir=given.folder) as name:

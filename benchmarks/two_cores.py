@@ -26,8 +26,8 @@ WAYS = {"one thread": (1, 1), "two threads": (2, 1), "two processes": (1, 2)}
 def seconds(road: Road, command: Sequence[object], threads: int, processes: int) -> float:
     """By the clock, of a command of conjoin."""
     road.clear()
-    cores = ("--threads", threads, "--processes", processes)
-    cores += UNITS if "train" not in command else ()
+    units = UNITS if "train" not in command else ()
+    cores = ("--threads", threads, "--processes", processes, *units)
     with tempfile.NamedTemporaryFile() as log:
         line = [sys.executable, "-m", "pipeline", *map(str, (*command, *cores))]
         return measured(line, Path(log.name))[0]

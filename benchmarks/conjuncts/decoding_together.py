@@ -25,7 +25,7 @@ from pipeline.core.comparison import Counts, documents_of
 from pipeline.core.corpus_folder import SENTENCES_FILE
 from pipeline.core.runs import TOGETHER
 from pipeline.core.schema import read_sentences
-from pipeline.core.types import COORDINATORS, CRITERIA, Coordination, Sentence, Span
+from pipeline.core.types import COORDINATORS, CRITERIA, Sentence, Span
 from pipeline.evaluate.parsers import structures_of
 from pipeline.parsing.card import corpus_parser
 from pipeline.tasks.coordination.consistent import are_consistent
@@ -33,7 +33,7 @@ from pipeline.tasks.coordination.figures import judge
 from pipeline.tasks.coordination.model import CoordinationPredictor
 from pipeline.tasks.coordination.with_parser import both_answers
 from pipeline.text.lines import GivenSentence
-from pipeline.trying.predict.answers import Found, Parse, answers
+from pipeline.trying.predict.answers import Found, Parse, ParsedSentence, answers
 
 Structures = Sequence[Mapping[int, Sequence[Span]]]
 """Of each sentence the conjuncts at its coordinators."""
@@ -49,7 +49,7 @@ def apart(model: CoordinationPredictor, sentences: Sequence[Sentence], parse: Pa
         if w.lower() in COORDINATORS
     ]
     words, ks = [sentences[n].words for n, _ in asked], [k for _, k in asked]
-    structures = [parsed[n].get(k) for n, k in asked]
+    structures = [parsed[n].structures.get(k) for n, k in asked]
     found: list[dict[int, Sequence[Span]]] = [{} for _ in sentences]
     said = both_answers(model, words, ks, structures)
     for (n, k), structure, each in zip(asked, structures, said, strict=True):
@@ -105,8 +105,8 @@ def main() -> None:
     )
     print(f"{sum(len(s.coordinations) for s in sentences):,} structures, {words:,} coordinators\n")
 
-    def nothing(texts: Sequence[Sequence[str]]) -> list[Mapping[int, Coordination]]:
-        return [{} for _ in texts]
+    def nothing(texts: Sequence[Sequence[str]]) -> list[ParsedSentence]:
+        return [ParsedSentence() for _ in texts]
 
     systems: dict[str, Structures] = {
         "apart": apart(model, sentences, nothing),
@@ -122,8 +122,8 @@ def main() -> None:
             )
         )
 
-        def parse(texts: Sequence[Sequence[str]]) -> list[Mapping[int, Coordination]]:
-            return [own[tuple(text)] for text in texts]
+        def parse(texts: Sequence[Sequence[str]]) -> list[ParsedSentence]:
+            return [ParsedSentence(own[tuple(text)]) for text in texts]
 
         systems["parser"] = [
             {k: each.conjuncts for k, each in own[tuple(s.words)].items()} for s in sentences
@@ -139,11 +139,12 @@ def main() -> None:
             right, said, there = counts.sum((0, 1))
             figures = 100 * right / said, 100 * right / there, 200 * right / (said + there)
             cells.append(" / ".join(f"{figure:.1f}" for figure in figures))
-        before = systems.get(name.replace("together", "apart"))
-        whole = [
-            {0: counted(sentences, each, "whole")} for each in (found, before) if each is not None
-        ]
-        cells.append(gain(*whole, documents)[0] if "together" in name else "")
+        if "together" in name:
+            before = systems[name.replace("together", "apart")]
+            of, over = ({0: counted(sentences, each, "whole")} for each in (found, before))
+            cells.append(gain(of, over, documents)[0])
+        else:
+            cells.append("")
         rows.append([name, *cells])
     print_table(["P / R / F", "crossing", *CRITERIA, "whole F, together over apart"], rows)
 

@@ -19,7 +19,7 @@ import random
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -102,12 +102,12 @@ class Study:
 
     def prepare(self) -> None:
         """What all seeds share: plain files, artificial gapping, raw text."""
-        once(self._plain("train"), lambda out: write_plain(read(self._train), out))
-        once(self._plain("ewt-dev"), lambda out: write_plain(read(self._dev), out))
-        once(self._plain("ewt-test"), lambda out: write_plain(read(self._test), out))
+        once(self._plain("train"), partial(_plain_of, self._train))
+        once(self._plain("ewt-dev"), partial(_plain_of, self._dev))
+        once(self._plain("ewt-test"), partial(_plain_of, self._test))
         for path in self._gapping:
             name = f"gapping-{path.name.split('.')[1]}"
-            once(self._plain(name), lambda out, path=path: write_plain(read(path), out))
+            once(self._plain(name), partial(_plain_of, path))
         once(self._plain("gapped"), lambda out: write_plain(self._gapped(self._train), out))
         once(self._plain("dev-gapped"), lambda out: write_plain(self._gapped(self._dev), out))
         once(self._plain("artificial"), lambda out: self._write_artificial(COPIES, out))
@@ -181,7 +181,7 @@ class Study:
             if found and (len(found) >= wanted or level == LEVELS[0]):
                 some = found[:wanted]
                 mixed = arm / f"seed-{seed}" / "train.conllu"
-                once(mixed, lambda out, some=some: write_plain([*known, *some], out))
+                once(mixed, partial(write_plain, [*known, *some]))
                 self.measured(arm, mixed, seed, options.updates, agreed=len(some))
 
     def samplings(self, share: int, seed: int) -> None:
@@ -302,6 +302,11 @@ class Study:
 
 
 _QUOTES = {"``": '"', "''": '"'}  # as EWT writes them
+
+
+def _plain_of(path: Path, out: Path) -> None:
+    """Write a treebank's trees as ``write_plain`` does."""
+    write_plain(read(path), out)
 
 
 class ParserA:

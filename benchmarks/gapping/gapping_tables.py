@@ -53,9 +53,9 @@ def main(work: Path) -> None:
     print_table(head, [ellipsis_row(arm, found) for arm in found])
     for folder in sorted(work.glob("samplings-*"), key=lambda each: number_in(each.name)):
         found = measured(folder)
-        head = ("trained on", "sentences", "words", "seeds", "LAS, EWT test", "difference")
+        columns = ("trained on", "sentences", "words", "seeds", "LAS, EWT test", "difference")
         print(f"{number_in(folder.name)} % of the treebank\n")
-        print_table(head, [sampling_row(arm, found) for arm in found])
+        print_table(columns, [sampling_row(arm, found) for arm in found])
     spent = [read_json(path, Spent)["cpu_s"] for path in work.rglob("*.cpu.json")]
     print(f"{sum(spent) / 60:.0f} CPU minutes in all")
 

@@ -80,10 +80,10 @@ def _choices(
                 lengths[len(ids)].append((words, tuple(ids)))
     choices = []
     for reference, length in zip(found, ranker.counts(found), strict=True):
-        lengths = by_length[reference.label]
+        known = by_length[reference.label]
         usable = (
-            [each for n in wanted if n in lengths for each in lengths[n]]
-            for wanted in ranker.lengths(length, sorted(lengths))
+            [each for n in wanted if n in known for each in known[n]]
+            for wanted in ranker.lengths(length, sorted(known))
         )
         donors = next(filter(None, usable))
         drawn = rng.sample(donors, min(count, len(donors)))

@@ -16,7 +16,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pipeline.core.types import Reference, SourceSentence, Span
-from pipeline.infill.pool import Pool, PoolPlan, build_pool
+from pipeline.infill.pool import Pool
+from pipeline.infill.pool_building import PoolPlan, build_pool
 
 _WORDS = [a + b + c for a in "bdfgklmnprst" for b in "aeiou" for c in "bdfgklmnprst"]
 

@@ -57,7 +57,7 @@ class OurCausal(CausalInfiller):
         return " ".join(map(str, tokens)), None
 
 
-class _Minimum(LogitsProcessor):  # type: ignore[misc]
+class _Minimum(LogitsProcessor):
     """Both halves of the batch get the minimum of the two, and no token that would end a fill."""
 
     def __init__(self, endings: Sequence[int]) -> None:
@@ -78,7 +78,7 @@ def causal_model() -> LlamaForCausalLM:
         num_attention_heads=9, num_key_value_heads=3, max_position_embeddings=8192,
         tie_word_embeddings=True,
     )  # fmt: skip
-    return LlamaForCausalLM(config).eval()
+    return LlamaForCausalLM(config).eval()  # type: ignore[no-untyped-call,no-any-return]
 
 
 def causal_tokenizer(found: Sequence[Reference]) -> PreTrainedTokenizerFast:

@@ -21,6 +21,7 @@ import platform
 import statistics
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -155,11 +156,12 @@ def _measure(case: _Case, peaks: dict[str, float]) -> None:
     times: dict[str, list[float]] = {}
     fills: dict[str, list[str]] = {}
     for _ in range(rounds):
-        sides = {"authors": case.authors} | {
-            dtype: (lambda d=dtype: case.ours(d)) for dtype in case.options.dtypes
+        sides: dict[str, Callable[[], list[str]]] = {
+            "authors": case.authors,
+            **{dtype: partial(case.ours, dtype) for dtype in case.options.dtypes},
         }
         if case.shape.kind == "t5":
-            sides["generic"] = lambda: case.generic(case.options.dtypes[0])
+            sides["generic"] = partial(case.generic, case.options.dtypes[0])
         for side, run in sides.items():
             took, fills[side] = _timed(device, run)
             times.setdefault(side, []).append(took)

@@ -83,10 +83,11 @@ def flops_of(shape: Shape, sources: Sequence[Any], beams: int) -> float:
     """FLOPs of the work as such: no padding, no step after the last, beams that share a prompt."""
     if shape.kind == "bert":
         square = shape.width * shape.width
-        return sum(
+        needed: float = sum(
             _encoder(shape, len(s.ids)) + _head(shape, 2 * s.count) + 4.0 * s.count * square
             for s in sources
         )
+        return needed
     total = 0.0
     for source in sources:
         steps = source.limits.longest

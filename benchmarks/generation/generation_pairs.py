@@ -16,7 +16,7 @@ from transformers import (
 )
 
 from pipeline.core.tally import Tally
-from pipeline.core.types import Reference, Sentence, Span
+from pipeline.core.types import Reference, Sentence, SourceSentence, Span
 from pipeline.generate.spans import draw_spans
 from pipeline.ingest.readers.genia import read_genia
 from pipeline.models.tokenizers import train_unigram, train_wordpiece
@@ -66,7 +66,7 @@ def model_of(shape: Shape, dtype: torch.dtype, device: str) -> PreTrainedModel:
         model: PreTrainedModel = T5ForConditionalGeneration(
             T5Config(
                 vocab_size=shape.vocabulary, d_model=shape.width, d_ff=shape.feed, d_kv=64,
-                num_layers=shape.layers, num_heads=shape.heads, decoder_start_token_id=0,
+                num_layers=shape.layers, num_heads=shape.heads, decoder_start_token_id=0,  # type: ignore[call-arg]
                 feed_forward_proj="gated-gelu" if shape.gated else "relu",
             )
         )  # fmt: skip
@@ -77,7 +77,7 @@ def model_of(shape: Shape, dtype: torch.dtype, device: str) -> PreTrainedModel:
                 num_hidden_layers=shape.layers, num_attention_heads=shape.heads,
             )
         )  # fmt: skip
-    return model.eval().to(device=device, dtype=dtype)  # type: ignore[arg-type]
+    return model.eval().to(device=device, dtype=dtype)  # type: ignore[no-untyped-call,no-any-return]
 
 
 def references(count: int, source: Path | None) -> tuple[list[Reference], str]:
@@ -102,7 +102,8 @@ def references(count: int, source: Path | None) -> tuple[list[Reference], str]:
 
 def _drawn(sentence: Sentence) -> list[Reference]:
     tree = parse_tree(sentence.tree) if sentence.tree else None
-    return draw_spans(sentence, tree=tree, references=1, seed=0)
+    source = SourceSentence(sentence.sentence_id, sentence.words, sentence.license)
+    return draw_spans(source, tree=tree, references=1, seed=0)
 
 
 def _made_up(count: int) -> list[Reference]:

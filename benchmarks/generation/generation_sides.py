@@ -61,7 +61,7 @@ def ours(
     return fills
 
 
-class _Synchronized(LogitsProcessor):  # type: ignore[misc]
+class _Synchronized(LogitsProcessor):
     """Both halves of the batch get the minimum of the two; fills neither end early nor begin late.
 
     The first token must be the sentinel: a trained model writes it by itself.
@@ -83,7 +83,7 @@ class _Synchronized(LogitsProcessor):  # type: ignore[misc]
         return torch.cat([joint, joint])
 
 
-class _Lengths(StoppingCriteria):  # type: ignore[misc]
+class _Lengths(StoppingCriteria):
     """Each row stops at its own length, as fills do at the paper's limit."""
 
     def __init__(self, lengths: Tensor) -> None:

@@ -13,9 +13,8 @@ import argparse
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pipeline.core.comparison import compare
+from pipeline.core.comparison import Correct, compare
 
 GAIN = 0.02
 SHARED = 0.5  # of an instance's luck that is the same for all seeds
@@ -25,17 +24,17 @@ DEVIATIONS = (0.0, 0.01, 0.02, 0.05)
 
 def experiment(
     random: np.random.Generator, seeds: int, instances: int, disagree: float, deviation: float
-) -> tuple[dict[int, NDArray[np.bool_]], dict[int, NDArray[np.bool_]]]:
+) -> tuple[Correct, Correct]:
     """What two systems got right, seed by seed; their expected difference is ``GAIN``."""
     common = random.random(instances)
-    first, second = {}, {}
+    first, second = dict[int, list[bool]](), dict[int, list[bool]]()
     for seed in range(seeds):
         gain = np.clip(GAIN + random.normal(0, deviation), -disagree, disagree)
         luck = np.where(
             random.random(instances) < SHARED, common, random.random(instances)
         )  # uniform, and for half of the instances the same in every seed
-        first[seed] = luck < (disagree + gain) / 2
-        second[seed] = luck > 1 - (disagree - gain) / 2
+        first[seed] = (luck < (disagree + gain) / 2).tolist()
+        second[seed] = (luck > 1 - (disagree - gain) / 2).tolist()
     return first, second
 
 

@@ -72,14 +72,16 @@ def packed(result: Result) -> Result:
     rest: Any = {name: value for name, value in result.items() if name not in _PACKED}
     parts = {name: value for name, value in result.items() if name in _PACKED}
     data = zlib.compress(json.dumps(parts, separators=(",", ":")).encode(), 9)
-    return rest | {"packed": base64.b85encode(data).decode("ascii")}
+    kept: Result = rest | {"packed": base64.b85encode(data).decode("ascii")}
+    return kept
 
 
 def unpacked(kept: Result) -> Result:
     """The result that ``packed`` was given."""
     rest: Any = dict(kept)
     parts = json.loads(zlib.decompress(base64.b85decode(rest.pop("packed"))))
-    return rest | parts
+    result: Result = rest | parts
+    return result
 
 
 def read_kept(path: Path = KEPT) -> list[Result]:

@@ -296,7 +296,7 @@ def _options() -> argparse.Namespace:
             command.add_argument(
                 "--again", action="store_true", help="also units whose results are kept"
             )
-            arms = {"nargs": "*", "choices": tuple(SOURCES)}
+            arms: dict[str, Any] = {"nargs": "*", "choices": tuple(SOURCES)}
             command.add_argument("--whole", **arms, default=[], help="with all candidates")
             command.add_argument(
                 "--equal-arms", **arms, default=list(SOURCES), help="as many of each"

@@ -66,7 +66,8 @@ def array(counts: Sequence[Sequence[Counts]]) -> Array:
 def f1(counts: NDArray[np.int64]) -> NDArray[np.float64]:
     """F1 along the last axis; 0 where there is nothing."""
     among = counts[..., 1] + counts[..., 2]
-    return 2 * counts[..., 0] / np.maximum(among, 1)
+    found: NDArray[np.float64] = 2 * counts[..., 0] / np.maximum(among, 1)
+    return found
 
 
 def gain(first: Array, second: Array, seed: tuple[int, ...] = (0,)) -> Difference:
@@ -221,7 +222,7 @@ def taught_by(teacher: str) -> str:
 
 def seen(result: Result) -> float:
     """How many candidates an arm saw: half of the trees of its updates are candidates, none twice."""
-    half = result["settings"]["updates"] * BATCH // 2
+    half: int = result["settings"]["updates"] * BATCH // 2
     return min(half, result.get("trees", {})["candidates"])
 
 
@@ -266,8 +267,8 @@ def print_tables(title: str, table: Table) -> None:
                 *(_mean(by_seed, of) for of in (table.making_cpu_s, _training_cpu_s)),
             ]
         )
-    exact, outer, *groups = map(_percent, _counts_of_coordinations(table, CEILING, [0]))
-    rows.append([CEILING, "", "", "", "", exact, "", outer, *groups, "", ""])
+    best, best_outer, *best_groups = map(_percent, _counts_of_coordinations(table, CEILING, [0]))
+    rows.append([CEILING, "", "", "", "", best, "", best_outer, *best_groups, "", ""])
     scores = ("bracket F1", "coordination F1", "outer boundary F1")
     spent = ("making, CPU s", "training, CPU s")
     about = ("trained on", "seeds", "candidates seen")

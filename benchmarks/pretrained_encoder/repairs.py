@@ -30,7 +30,7 @@ def best_boundaries(rows: Sequence[Candidate], folder: Path) -> list[Span | None
     """The outer boundary that a predictor finds best at each row's coordinator."""
     predictor = CoordinationPredictor.load(folder)
     found = predictor.predict([row.words for row in rows], [row.coordinator for row in rows])
-    return [own and own.span for own in found]
+    return [own.span if own else None for own in found]
 
 
 def right(rows: Sequence[Candidate], said: Sequence[Span | None], gold: Gold) -> list[bool]:
@@ -66,7 +66,7 @@ def main(given: argparse.Namespace) -> None:
     }
     one, *others = said.values()
     agreed = [each if all(own[i] == each for own in others) else None for i, each in enumerate(one)]
-    judged = {
+    judged: dict[str, tuple[Sequence[Candidate], Sequence[Span | None]]] = {
         "believed, as the parser has it": (accepted, [boundary(row) for row in accepted]),
         "rejected, as the parser has it": (rejected, [boundary(row) for row in rejected]),
         **{f"rejected, {name}": (rejected, own) for name, own in said.items()},

@@ -157,8 +157,8 @@ def asking(name: str, options: Sequence[str], given: argparse.Namespace) -> Iter
 def learning(name: str, seed: int, given: argparse.Namespace) -> Iterator[Unit]:
     """The units of the models that learn a data set: of all of it, and of choices alone."""
     encoder = ("--encoder", str(given.corpus / "models" / "bert" / "seed-0"))
-    shared = ("--mode", "baseline", "--labelled", given.labelled, "--seed", str(seed), *encoder)
-    shared += (*TRAINING, "--steps", str(given.updates), "--resume")
+    draw = ("--mode", "baseline", "--labelled", given.labelled, "--seed", str(seed))
+    shared = (*draw, *encoder, *TRAINING, "--steps", str(given.updates), "--resume")
     systems = {BASELINE: (), CHOICES_ONLY: ("--choices-only",)}
     for system, more in systems.items():
         if system == CHOICES_ONLY and not name.endswith((DEFAULT, REUSE)):

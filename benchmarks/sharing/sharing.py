@@ -19,6 +19,10 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 SHARD = 100_000  # rows, about
 
@@ -66,7 +70,7 @@ def make(corpus: Path, folder: Path, rows: int) -> None:
     write_json(folder / "manifest.json", {**manifest, "shards": shards, "tally": tally})
 
 
-def again(table: "pa.Table", number: int) -> "pa.Table":  # noqa: F821
+def again(table: "pa.Table", number: int) -> "pa.Table":
     """The rows with other sentences' ids and one other word, under the ids of that content."""
     import numpy as np
     import pyarrow as pa

@@ -17,6 +17,7 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -63,7 +64,8 @@ def _rounds(
     options: argparse.Namespace, sides: dict[str, Callable[[], object]], warm: bool = True
 ) -> dict[str, float]:
     """Median seconds of each side, which take turns; each round begins with another."""
-    names, times = list(sides), {name: [] for name in sides}  # type: dict[str, list[float]]
+    names = list(sides)
+    times: dict[str, list[float]] = {name: [] for name in names}
     for turn in range(-warm, options.rounds):
         for place in range(len(names)):
             name = names[(turn + place) % len(names)]
@@ -84,8 +86,8 @@ def _scorer(options: argparse.Namespace, bench: Bench) -> None:
     for words, goals in GOALS.items():
         instances = [(row, words // 2, words) for row in range(16)]
         _score_row(options, f"{words}, coordinator in the middle", instances, goals)
-    drawn = bench.candidates[:16]
-    instances = [(row, d.coordinator, len(d.words)) for row, d in enumerate(drawn)]
+    drawn = [each.example for each in bench.candidates[:16]]
+    instances = [(row, d.coordinators[0], len(d.words)) for row, d in enumerate(drawn)]
     lengths = sum(n for *_, n in instances) / 16
     _score_row(options, f"16 candidates, {lengths:.0f} on average", instances, ("–", "–"))
 
@@ -106,14 +108,14 @@ def _score_row(
         with torch.inference_mode():
             found = [side(scorer, h, instances).exp() for side in sides.values()]
             forward = _rounds(options, {
-                name: lambda side=side: side(scorer, h, instances) for name, side in sides.items()
+                name: partial(side, scorer, h, instances) for name, side in sides.items()
             })  # fmt: skip
         h.requires_grad_()
         both = {}
         for dropout in (0.5, 0.0):
             scorer.train().dropout = dropout
             both[dropout] = _rounds(options, {
-                name: lambda side=side: both_ways(side, scorer, h, instances)
+                name: partial(both_ways, side, scorer, h, instances)
                 for name, side in sides.items()
             })  # fmt: skip
     apart = float((found[2] - found[0]).abs().max())

@@ -1,7 +1,7 @@
 """Algorithm 1's step for the trainer benchmark: its three ways of scoring, and one update's parts."""
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
@@ -89,15 +89,15 @@ class Bench:
         self._optimizer = Optimizer(self.predictor, schedule, 0)
         self._updates = 0
 
-    def sample(self, index: int) -> Drawn:
+    def sample(self, index: int) -> Drawn[CoordinationExample]:
         """SAMPLE(U, 1)."""
         return self.candidates[index % len(self.candidates)]
 
-    def together(self, index: int) -> list[Drawn]:
+    def together(self, index: int) -> list[Drawn[CoordinationExample]]:
         """The same, alone in its words."""
         return [self.sample(index)]
 
-    def calc_score(self, candidates: Sequence[Drawn]) -> list[Verdict]:
+    def calc_score(self, candidates: Sequence[Drawn[CoordinationExample]]) -> list[Verdict]:
         """CALCSCORE, as the learner's without self-training."""
         found = self.predictor.opinions([c.example for c in candidates])
         return [
@@ -107,8 +107,8 @@ class Bench:
 
     def batch(self, index: int) -> list[CoordinationExample]:
         """N_batch examples."""
-        drawn = [self.sample(index * PAPER.N_batch + place) for place in range(PAPER.N_batch)]
-        return [CoordinationExample(d.words, (d.coordinator,), (d.extent,)) for d in drawn]
+        places = range(index * PAPER.N_batch, (index + 1) * PAPER.N_batch)
+        return [self.sample(place).example for place in places]
 
     def update(self, batch: Sequence[CoordinationExample]) -> None:
         """Line 14."""
@@ -125,7 +125,7 @@ class Bench:
         return 3 * sum(self.shape.flops(len(each.ids)) for each in encoded)
 
 
-def _candidate(number: int, host: Reference, guest: Reference) -> Drawn:
+def _candidate(number: int, host: Reference, guest: Reference) -> Drawn[CoordinationExample]:
     span = host.span
     fill = guest.words[guest.span.start : guest.span.end]
     words = (*host.words[: span.end], "and", *fill, *host.words[span.end :])
@@ -134,15 +134,22 @@ def _candidate(number: int, host: Reference, guest: Reference) -> Drawn:
     return Drawn(f"c{number}", "NP", len(fill), span.end, example)
 
 
-class Coin:
+class Coin(Acceptance):
     """Accepts the next candidate with a fixed probability, whatever its score; a fixed sequence."""
+
+    description = "a share of the candidates, whatever their scores"
+    takes = ()
+    state: Mapping[str, Sequence[float]] = {}
 
     def __init__(self, rate: float, seed: int) -> None:
         self._rate, self._random = rate, random.Random(seed)
 
-    def accepts(self, label: str, score: float, *, best: bool = False) -> bool:
+    def accepts(self, label: str, score: float, *, best: bool = False, share: float = 0.0) -> bool:
         """Line 8."""
         return self._random.random() < self._rate
+
+    def restore(self, state: Mapping[str, Sequence[float]]) -> None:
+        """A coin remembers nothing."""
 
 
 def adaptive(bench: Bench, rule: Acceptance, first: int) -> list[Trial]:

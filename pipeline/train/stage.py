@@ -531,7 +531,7 @@ class _Run:
 
 def _beside_the_paper(recorded: Mapping[str, Any]) -> RunPaper:
     """Which settings are the paper's, the defaults, and of the others the paper's value, in order."""
-    papers = TrainSettings.model_construct().model_dump(mode="json")
+    papers = TrainSettings.model_construct(corpus=Path()).model_dump(mode="json")
     known = [name for name in TrainSettings.model_fields if name in recorded]
     return {
         "alike": [name for name in known if recorded[name] == papers[name]],
