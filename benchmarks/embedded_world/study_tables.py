@@ -7,6 +7,7 @@ Gains are mean paired differences in points with 95 % bootstrap intervals over s
 `conjoin evaluate` computes them, but over the seeds that a table names.
 """
 
+import argparse
 import re
 import sys
 from pathlib import Path
@@ -122,6 +123,6 @@ def main(corpus: Path) -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        sys.exit(__doc__)
-    main(Path(sys.argv[1]))
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path, help="the corpus folder: data/world")
+    main(parser.parse_args().folder)

@@ -6,6 +6,7 @@ LAS and orphans in %, means over seeds, with 95 % intervals of the paired differ
 seeds and test sentences are resampled together. An orphan counts where word, head and relation are right.
 """
 
+import argparse
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -138,4 +139,6 @@ def percent(share: float) -> str:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path, help="folder of gapping_study.py: data/gapping-study")
+    main(parser.parse_args().folder)

@@ -221,9 +221,13 @@ def taught_by(teacher: str) -> str:
 
 
 def seen(result: Result) -> float:
-    """How many candidates an arm saw: half of the trees of its updates are candidates, none twice."""
-    half: int = result["settings"]["updates"] * BATCH // 2
-    return min(half, result.get("trees", {})["candidates"])
+    """How many candidates an arm saw: half of the trees of its updates are candidates, none twice.
+
+    Where a parser has epochs instead of updates (fine_tuned.py), it has seen all.
+    """
+    every = result.get("trees", {})["candidates"]
+    updates: int | None = result["settings"].get("updates")
+    return every if updates is None else min(updates * BATCH // 2, every)
 
 
 def _percent(of: Array) -> str:

@@ -259,7 +259,7 @@ class Chain:
         yield self.select("whole", "harvest", more=whole, needs=("harvest", "train predictor"))
         also = ("--also", self.candidates("whole"), "--teacher", PARSERS[2], "--name", RETRAINED)
         taught = ("--parser", "labelled", *self.learning, *self.draw, *also, "--parser-epochs", "5")
-        command = ("preparse", str(self.corpus), *taught)
+        command = ("preparse", str(self.corpus), *taught, *UNPARSED)
         yield self.unit(f"preparse {RETRAINED}", *command, needs=("preparse", "select whole"))
 
     def generate(self, folder: str, *more: str, causal: bool = False) -> Unit:
