@@ -57,6 +57,8 @@ def main(given: argparse.Namespace) -> None:
     """Print both times of each pair, and their ratio."""
     torch.set_num_threads(1)
     labelled, validation = read_draw(given.corpus, given.seed, given.labelled)
+    if not any(sentence.tree for sentence in labelled):
+        raise SystemExit(f"{given.corpus}: the draw has no trees; name a corpus of a treebank")
     dev = list(read_sentences(given.corpus / "sentences.parquet", lambda s: s.split == "dev"))
     predictor = CoordinationPredictor.create(given.encoder, mlp_hidden=256, dropout=0.5, seed=0)
     learned = CoordinationTask().examples(labelled, predictor).learned
