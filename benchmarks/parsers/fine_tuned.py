@@ -1,11 +1,14 @@
-"""Does a parser that fine-tunes MiniLM learn coordination from harvested sentences that a predictor believes?
+"""What does a parser that fine-tunes MiniLM learn of coordination from candidates?
 
-Usage, after `benchmarks/pretrained_encoder/pretrained_study.py run --only 'preparse again'` of the draws:
-    python benchmarks/parsers/fine_tuned.py data/study/genia-again --seeds 1
+Usage, after `pretrained_study.py run --only 'preparse again'` of the draws, with a masked LM of the same
+encoder (benchmarks/pretrained_encoder/README.md):
+    python benchmarks/parsers/fine_tuned.py data/study/genia-again --seeds 1 --masked-lm FOLDER
 
-Parses the test sentences with the parser of L's trees, which harvested, and with the one that learned from L
-and from 1,500 sentences as the first reads them, and keeps what they found in outcomes/parsers.jsonl. Its
-tables: `parser_tables.py --corpus data/study/genia-again`.
+Beside the parser of L's trees, which parsed and harvested, stand two that learned from 1,500 rows more: of
+its harvest, sentences that a predictor of L believed whole, as that parser reads them; and attested fills in
+its trees of U, drawn at random (of the masked LM nothing but the tokenizer shows). Half of what they see is
+L. What they find in the test sentences is kept in outcomes/parsers.jsonl, whose tables
+`parser_tables.py --corpus data/study/genia-again` prints.
 """
 
 import argparse
@@ -16,45 +19,73 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import torch
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from benchmarks.parsers.parser_results import ALONE, held_out, keep, structure_row
-from benchmarks.pretrained_encoder.pretrained_study import COSTS, PARSERS, RETRAINED
+from benchmarks.parsers.parser_study import conjoin, cpu_s, gold_tree
+from benchmarks.pretrained_encoder.pretrained_study import (
+    COSTS,
+    PARSERS,
+    PARSING,
+    RETRAINED,
+    WHOLE,
+)
+from pipeline.core.draws import read_draw
+from pipeline.core.settings import Precision
 from pipeline.core.types import Sentence
 from pipeline.parsing.card import corpus_parser, what_it_learned
+from pipeline.parsing.encoders import words_encoder
 from pipeline.parsing.measures import read_coordinations
-from pipeline.parsing.parser import tags_for
-from pipeline.parsing.training import bracket_counts
-from pipeline.text.trees import parse_tree
+from pipeline.parsing.parser import Parser, load_parser, tags_for
+from pipeline.parsing.taught import mixed
+from pipeline.parsing.training import MODEL, bracket_counts, train_parser, training_tree
+from pipeline.text.trees import leaves, parse_tree
 
-BELIEVED = "believed harvest"
-ARMS = {ALONE: PARSERS[2], BELIEVED: RETRAINED}
-"""What a parser learned from beside L, and the name that it has in the corpus."""
+BELIEVED, ATTESTED = "believed harvest", "attested"
+L_TREES = PARSERS[2]
+PRECISION: Precision = "bf16"
+EPOCHS = 5
+"""Of the parser that learned again: passes over as many trees of L as of candidates."""
 
-TRAINED = {ALONE: "preparse", BELIEVED: f"preparse {RETRAINED}"}
-"""The unit of the study that trains it."""
-
-MAKING = ("harvest", "train predictor", "select whole")
-"""Those that make what the second learns from."""
+UNITS = {
+    ALONE: (("preparse",), ()),
+    BELIEVED: ((f"preparse {RETRAINED}",), ("harvest", "train predictor", "select whole")),
+}
+"""By what a parser learned from: the units of the study that trained it, and that made its candidates."""
 
 
 def main(options: argparse.Namespace) -> None:
-    """Parse the test sentences with both parsers of every draw, and keep what they found."""
-    test = held_out(options.corpus)
+    """Parse the test sentences with all parsers of every draw, and keep what they found."""
+    torch.set_num_threads(1)
+    corpus, test = options.corpus, held_out(options.corpus)
     made: list[Any] = []
     for seed in options.seeds:
         draw = f"{options.labelled}/seed-{seed}"
-        spent = costs_of(options.corpus.name, draw)
         about: dict[str, Any] = {
-            "corpus": options.corpus.name, "gold": options.labelled, "seed": seed, "teacher": ALONE,
+            "corpus": corpus.name, "gold": options.labelled, "seed": seed, "teacher": ALONE,
             "equal": False, "settings": {"lm": "minilm", "learns": True}, "wall_s": 0.0,
         }  # fmt: skip
-        for arm, name in ARMS.items():
-            trained = spent.get(TRAINED[arm], 0.0)
-            parser = options.corpus / "parsers" / name / draw
-            found = found_by(parser, test)
-            made.append({**about, "arm": arm, "cpu_s": trained, "training_cpu_s": trained, **found})
-        making = sum(spent.get(unit, 0.0) for unit in MAKING)
-        made.append({**about, "arm": BELIEVED, "cpu_s": making})
+        spent = costs_of(corpus.name, draw)
+        for arm, name in ((ALONE, L_TREES), (BELIEVED, RETRAINED)):
+            folder = corpus / "parsers" / name / draw
+            training, making = (sum(spent.get(unit, 0.0) for unit in some) for some in UNITS[arm])
+            made.append(
+                about
+                | {"arm": arm, "cpu_s": training, "training_cpu_s": training}
+                | {"trees": trees_of(folder)}
+                | found_by(corpus_parser(folder), test)
+            )
+            if making:
+                made.append({**about, "arm": arm, "cpu_s": making})
+        if options.masked_lm:
+            arm, (making, training, trees, parser) = ATTESTED, attested(options, seed)
+            made.append({**about, "arm": arm, "cpu_s": making})
+            made.append(
+                about
+                | {"arm": arm, "cpu_s": training, "training_cpu_s": training, "trees": trees}
+                | found_by(parser, test)
+            )
     print(f"{keep(made)} results are kept")
 
 
@@ -68,24 +99,71 @@ def costs_of(corpus: str, draw: str) -> Mapping[str, float]:
     }
 
 
-def found_by(folder: Path, test: Sequence[Sentence]) -> dict[str, Any]:
-    """What the parser of a folder finds in the test sentences, as a result says it.
+def trees_of(folder: Path) -> dict[str, int]:
+    """How many trees the parser of a folder learned from, and chose its epoch by.
 
     Raises:
-        InputError: there is no parser.
         SystemExit: it was not trained here.
     """
-    parser, began = corpus_parser(folder), time.process_time()
-    trees = parser.parse([s.words for s in test], tags_for(parser, test))
     learned = what_it_learned(folder)
     if learned is None:
         raise SystemExit(f"{folder}: nothing says what this parser learned from")
     return {
-        "trees": {
-            "gold": len(learned["trees"]),
-            "dev": len(learned["dev"]),
-            "candidates": len(learned.get("taught", ())),
-        },
+        "gold": len(learned["trees"]),
+        "dev": len(learned["dev"]),
+        "candidates": len(learned.get("taught", ())),
+    }
+
+
+def attested(options: argparse.Namespace, seed: int) -> tuple[float, float, dict[str, int], Parser]:
+    """The parser that learned from attested fills, too.
+
+    Returns:
+        CPU seconds of making these and of training, the number of trees, and the parser.
+    """
+    began, corpus = cpu_s(), options.corpus
+    draw = ("--labelled", options.labelled, "--seed", seed)
+    every, some = (
+        corpus / "candidates" / name / f"{options.labelled}/seed-{seed}"
+        for name in ("attested", "attested-few")
+    )
+    learned = ("--parser-lm", options.encoder, *PARSING, "--mixed-precision", PRECISION)
+    conjoin("preparse", corpus, "--parser", "labelled", *learned, *draw, "--name", L_TREES)
+    fills = ("--lm", "bert", "--model", options.masked_lm, "--fills", "attested", "--pool", "1")
+    conjoin("generate", corpus, *fills, "--trees", L_TREES, *draw, "--out", every)
+    drawn = ("--sample", "random-sentences", "--size", WHOLE, "--seed", seed)
+    conjoin("select", every, "--out", some, *drawn)
+    lines = corpus / "parsers" / ATTESTED / f"{options.labelled}-{seed}.mrg"
+    lines.parent.mkdir(parents=True, exist_ok=True)
+    conjoin(
+        *("export", some, "--format", "ptb", "--trees-of", "parser", "--trees", L_TREES, *draw),
+        *("--own-use", "--overwrite", "--out", lines),
+    )
+    made = cpu_s()
+    labelled, validation = (
+        [gold_tree(sentence) for sentence in part if sentence.tree is not None]
+        for part in read_draw(corpus, seed, str(options.labelled))
+    )
+    more = [
+        training_tree(tree, leaves(tree), None)
+        for tree in map(parse_tree, lines.read_text("utf-8").splitlines())
+    ]
+    folder = lines.with_suffix("")
+    train_parser(
+        folder, mixed(labelled, more), validation, epochs=EPOCHS, hidden=128, tagged=False, seed=seed,
+        encoder=words_encoder(options.encoder), encoder_rate=5e-5, precision=PRECISION,
+    )  # fmt: skip
+    parser = load_parser(str(folder / MODEL))
+    parser.precision = PRECISION
+    trees = {"gold": len(labelled), "dev": len(validation), "candidates": len(more)}
+    return round(made - began, 1), round(cpu_s() - made, 1), trees, parser
+
+
+def found_by(parser: Parser, test: Sequence[Sentence]) -> dict[str, Any]:
+    """What a parser finds in the test sentences, as a result says it."""
+    began = time.process_time()
+    trees = parser.parse([s.words for s in test], tags_for(parser, test))
+    return {
         "parsing_cpu_s": round(time.process_time() - began, 1),
         "brackets": [
             [counts.right, counts.found, counts.wanted]
@@ -101,4 +179,6 @@ if __name__ == "__main__":
     parser.add_argument("corpus", type=Path, help="its folder: data/study/genia-again")
     parser.add_argument("--labelled", type=int, default=250, help="|L|: a draw's number")
     parser.add_argument("--seeds", type=int, nargs="+", required=True, help="of the draws")
+    parser.add_argument("--encoder", type=Path, default=Path("data/models/minilm"))
+    parser.add_argument("--masked-lm", type=Path, help="also attested fills, in its words")
     main(parser.parse_args())

@@ -99,14 +99,14 @@ def once(unit: Unit, settings: dict[str, Any], make: Callable[[], dict[str, Any]
         print(f"{path}: finished")
         return
     with folder_lock(unit.locks):
-        began, before = time.time(), _cpu_s()
+        began, before = time.time(), cpu_s()
         made = make()
-        spent = {"cpu_s": round(_cpu_s() - before, 1), "wall_s": round(time.time() - began, 1)}
+        spent = {"cpu_s": round(cpu_s() - before, 1), "wall_s": round(time.time() - began, 1)}
         write_json(path, unit.facts() | spent | {"settings": settings} | made)
     print(f"{path}: written, {spent['cpu_s']:.0f} CPU s")
 
 
-def _cpu_s() -> float:
+def cpu_s() -> float:
     """Processor time of this process and of those that it started."""
     spent = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(each.ru_utime + each.ru_stime for each in spent)
@@ -122,13 +122,13 @@ def candidates(unit: Unit, options: argparse.Namespace) -> None:
             _copy(unit.corpus, corpus)
         if unit.arm == TREES:
             parser = unit.parser_of(unit.teacher).resolve() / MODEL
-            _conjoin("preparse", corpus, "--parser", TREEBANK if of_treebank else parser)
+            conjoin("preparse", corpus, "--parser", TREEBANK if of_treebank else parser)
             return {}
         made = corpus / "candidates" / unit.arm
         command, *flags = SOURCES[unit.arm]
         flags += ["--labelled", str(unit.gold)] if command == "harvest" else []
-        _conjoin(command, corpus, *flags, "--seed", unit.seed, "--out", made)
-        _conjoin(
+        conjoin(command, corpus, *flags, "--seed", unit.seed, "--out", made)
+        conjoin(
             "export",
             made,
             "--format",
@@ -154,7 +154,12 @@ def _copy(corpus: Path, copy: Path) -> None:
         shutil.copytree(corpus / "models" / LM, folder / "models" / LM)
 
 
-def _conjoin(*command: object) -> None:
+def conjoin(*command: object) -> None:
+    """Run a command of conjoin.
+
+    Raises:
+        SystemExit: it failed.
+    """
     line = [sys.executable, "-m", "pipeline", *map(str, command)]
     print("+ conjoin", *line[3:], flush=True)
     if subprocess.run(line, check=False).returncode:  # noqa: S603 - our own command
@@ -173,7 +178,7 @@ def _trained(unit: Unit, hidden: int, updates: int, epochs: int) -> dict[str, An
         [sentence for sentence in part if sentence.tree is not None]
         for part in read_draw(unit.corpus, unit.seed, str(unit.gold))
     )
-    gold, dev = ([_gold_tree(sentence) for sentence in part] for part in (drawn, validation))
+    gold, dev = ([gold_tree(sentence) for sentence in part] for part in (drawn, validation))
     more = exported(unit)
     parser = unit.parser_of(unit.name)
     best = train_parser(
@@ -200,7 +205,8 @@ def _trained(unit: Unit, hidden: int, updates: int, epochs: int) -> dict[str, An
     }
 
 
-def _gold_tree(sentence: Sentence) -> str:
+def gold_tree(sentence: Sentence) -> str:
+    """A sentence's tree as a parser without tags learns it."""
     return training_tree(parse_tree(sentence.tree or ""), sentence.words, None)
 
 
