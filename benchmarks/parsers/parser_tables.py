@@ -342,7 +342,9 @@ def main(options: argparse.Namespace) -> None:
             kept = FOLDER / f"{corpus.name}.jsonl"
             outcomes = Outcomes.read(kept) if kept.is_file() else Outcomes("test", {})
             _print_predictors(table, outcomes, str(gold))
-    print(f"CPU of parsers: {sum(each['cpu_s'] for each in results) / 3600:.1f} h")
+    names = {corpus.name for corpus in options.corpus}
+    hours = sum(each["cpu_s"] for each in results if each["corpus"] in names) / 3600
+    print(f"CPU of these parsers: {hours:.1f} h")
 
 
 if __name__ == "__main__":
