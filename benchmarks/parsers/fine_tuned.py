@@ -15,7 +15,7 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -46,13 +46,17 @@ BELIEVED, ATTESTED = "believed harvest", "attested"
 L_TREES = PARSERS[2]
 PRECISION: Precision = "bf16"
 EPOCHS = 5
-"""Of the parser that learned again: passes over as many trees of L as of candidates."""
+"""Of a parser that learns again: passes over as many trees of L as of candidates."""
 
-UNITS = {
-    ALONE: (("preparse",), ()),
-    BELIEVED: ((f"preparse {RETRAINED}",), ("harvest", "train predictor", "select whole")),
-}
-"""By what a parser learned from: the units of the study that trained it, and that made its candidates."""
+LEARNING = dict(zip(PARSING[::2], PARSING[1::2], strict=True))
+"""The options of every parser, by their names."""
+
+MAKING = ("harvest", "train predictor", "select whole")
+"""Units of the study that make what the second parser learned from."""
+
+
+Trained = tuple[Parser, dict[str, int], float, float]
+"""A parser, how many trees it learned from, and CPU seconds of its training and of making its candidates."""
 
 
 def main(options: argparse.Namespace) -> None:
@@ -61,32 +65,28 @@ def main(options: argparse.Namespace) -> None:
     corpus, test = options.corpus, held_out(options.corpus)
     made: list[Any] = []
     for seed in options.seeds:
-        draw = f"{options.labelled}/seed-{seed}"
         about: dict[str, Any] = {
             "corpus": corpus.name, "gold": options.labelled, "seed": seed, "teacher": ALONE,
             "equal": False, "settings": {"lm": "minilm", "learns": True}, "wall_s": 0.0,
         }  # fmt: skip
-        spent = costs_of(corpus.name, draw)
-        for arm, name in ((ALONE, L_TREES), (BELIEVED, RETRAINED)):
-            folder = corpus / "parsers" / name / draw
-            training, making = (sum(spent.get(unit, 0.0) for unit in some) for some in UNITS[arm])
-            made.append(
-                about
-                | {"arm": arm, "cpu_s": training, "training_cpu_s": training}
-                | {"trees": trees_of(folder)}
-                | found_by(corpus_parser(folder), test)
-            )
+        for arm, (parser, trees, training, making) in parsers_of(options, seed):
+            result, spent = {**about, "arm": arm}, {"cpu_s": training, "training_cpu_s": training}
             if making:
-                made.append({**about, "arm": arm, "cpu_s": making})
-        if options.masked_lm:
-            arm, (making, training, trees, parser) = ATTESTED, attested(options, seed)
-            made.append({**about, "arm": arm, "cpu_s": making})
-            made.append(
-                about
-                | {"arm": arm, "cpu_s": training, "training_cpu_s": training, "trees": trees}
-                | found_by(parser, test)
-            )
+                made.append({**result, "cpu_s": making})
+            made.append({**result, **spent, "trees": trees, **found_by(parser, test)})
     print(f"{keep(made)} results are kept")
+
+
+def parsers_of(options: argparse.Namespace, seed: int) -> Iterator[tuple[str, Trained]]:
+    """The parsers of a draw, by what they learned from."""
+    draw = f"{options.labelled}/seed-{seed}"
+    spent = costs_of(options.corpus.name, draw)
+    first, again = (options.corpus / "parsers" / name / draw for name in (L_TREES, RETRAINED))
+    yield ALONE, (corpus_parser(first), trees_of(first), spent["preparse"], 0.0)
+    trained, making = spent[f"preparse {RETRAINED}"], sum(spent[unit] for unit in MAKING)
+    yield BELIEVED, (corpus_parser(again), trees_of(again), trained, making)
+    if options.masked_lm:
+        yield ATTESTED, attested(options, seed)
 
 
 def costs_of(corpus: str, draw: str) -> Mapping[str, float]:
@@ -115,12 +115,8 @@ def trees_of(folder: Path) -> dict[str, int]:
     }
 
 
-def attested(options: argparse.Namespace, seed: int) -> tuple[float, float, dict[str, int], Parser]:
-    """The parser that learned from attested fills, too.
-
-    Returns:
-        CPU seconds of making these and of training, the number of trees, and the parser.
-    """
+def attested(options: argparse.Namespace, seed: int) -> Trained:
+    """The parser that learned from attested fills, too."""
     began, corpus = cpu_s(), options.corpus
     draw = ("--labelled", options.labelled, "--seed", seed)
     every, some = (
@@ -150,13 +146,14 @@ def attested(options: argparse.Namespace, seed: int) -> tuple[float, float, dict
     ]
     folder = lines.with_suffix("")
     train_parser(
-        folder, mixed(labelled, more), validation, epochs=EPOCHS, hidden=128, tagged=False, seed=seed,
-        encoder=words_encoder(options.encoder), encoder_rate=5e-5, precision=PRECISION,
+        folder, mixed(labelled, more), validation, epochs=EPOCHS, tagged=False, seed=seed,
+        hidden=int(LEARNING["--parser-hidden"]), encoder=words_encoder(options.encoder),
+        encoder_rate=float(LEARNING["--parser-lm-rate"]), precision=PRECISION,
     )  # fmt: skip
     parser = load_parser(str(folder / MODEL))
     parser.precision = PRECISION
     trees = {"gold": len(labelled), "dev": len(validation), "candidates": len(more)}
-    return round(made - began, 1), round(cpu_s() - made, 1), trees, parser
+    return parser, trees, round(cpu_s() - made, 1), round(made - began, 1)
 
 
 def found_by(parser: Parser, test: Sequence[Sentence]) -> dict[str, Any]:
