@@ -14,33 +14,30 @@ L. What they find in the test sentences is kept in outcomes/parsers.jsonl, whose
 import argparse
 import json
 import sys
-import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-from benchmarks.parsers.parser_results import ALONE, held_out, keep, structure_row
-from benchmarks.parsers.parser_study import conjoin, cpu_s, gold_tree
+from benchmarks.parsers.parser_results import ALONE, held_out, keep
+from benchmarks.parsers.parser_study import conjoin, cpu_s, found_in, gold_tree, untagged
 from benchmarks.pretrained_encoder.pretrained_study import (
     COSTS,
     PARSERS,
     PARSING,
     RETRAINED,
     WHOLE,
+    Chain,
 )
 from pipeline.core.draws import read_draw
 from pipeline.core.settings import Precision
-from pipeline.core.types import Sentence
 from pipeline.parsing.card import corpus_parser, what_it_learned
 from pipeline.parsing.encoders import words_encoder
-from pipeline.parsing.measures import read_coordinations
 from pipeline.parsing.parser import Parser, load_parser, tags_for
 from pipeline.parsing.taught import mixed
-from pipeline.parsing.training import MODEL, bracket_counts, train_parser, training_tree
-from pipeline.text.trees import leaves, parse_tree
+from pipeline.parsing.training import MODEL, train_parser
 
 BELIEVED, ATTESTED = "believed harvest", "attested"
 L_TREES = PARSERS[2]
@@ -73,7 +70,8 @@ def main(options: argparse.Namespace) -> None:
             result, spent = {**about, "arm": arm}, {"cpu_s": training, "training_cpu_s": training}
             if making:
                 made.append({**result, "cpu_s": making})
-            made.append({**result, **spent, "trees": trees, **found_by(parser, test)})
+            found = found_in(parser.parse([s.words for s in test], tags_for(parser, test)), test)
+            made.append({**result, **spent, "trees": trees, **found})
     print(f"{keep(made)} results are kept")
 
 
@@ -118,13 +116,12 @@ def trees_of(folder: Path) -> dict[str, int]:
 def attested(options: argparse.Namespace, seed: int) -> Trained:
     """The parser that learned from attested fills, too."""
     began, corpus = cpu_s(), options.corpus
-    draw = ("--labelled", options.labelled, "--seed", seed)
-    every, some = (
-        corpus / "candidates" / name / f"{options.labelled}/seed-{seed}"
-        for name in ("attested", "attested-few")
+    chain = Chain(
+        corpus, str(options.labelled), seed, options.encoder, updates=0, precision=PRECISION
     )
-    learned = ("--parser-lm", options.encoder, *PARSING, "--mixed-precision", PRECISION)
-    conjoin("preparse", corpus, "--parser", "labelled", *learned, *draw, "--name", L_TREES)
+    draw, learning = chain.draw, chain.learning
+    every, some = (corpus / "candidates" / name / chain.at for name in ("attested", "attested-few"))
+    conjoin("preparse", corpus, "--parser", "labelled", *learning, *draw, "--name", L_TREES)
     fills = ("--lm", "bert", "--model", options.masked_lm, "--fills", "attested", "--pool", "1")
     conjoin("generate", corpus, *fills, "--trees", L_TREES, *draw, "--out", every)
     drawn = ("--sample", "random-sentences", "--size", WHOLE, "--seed", seed)
@@ -140,10 +137,7 @@ def attested(options: argparse.Namespace, seed: int) -> Trained:
         [gold_tree(sentence) for sentence in part if sentence.tree is not None]
         for part in read_draw(corpus, seed, str(options.labelled))
     )
-    more = [
-        training_tree(tree, leaves(tree), None)
-        for tree in map(parse_tree, lines.read_text("utf-8").splitlines())
-    ]
+    more = untagged(lines.read_text("utf-8").splitlines())
     folder = lines.with_suffix("")
     train_parser(
         folder, mixed(labelled, more), validation, epochs=EPOCHS, tagged=False, seed=seed,
@@ -154,21 +148,6 @@ def attested(options: argparse.Namespace, seed: int) -> Trained:
     parser.precision = PRECISION
     trees = {"gold": len(labelled), "dev": len(validation), "candidates": len(more)}
     return parser, trees, round(cpu_s() - made, 1), round(made - began, 1)
-
-
-def found_by(parser: Parser, test: Sequence[Sentence]) -> dict[str, Any]:
-    """What a parser finds in the test sentences, as a result says it."""
-    began = time.process_time()
-    trees = parser.parse([s.words for s in test], tags_for(parser, test))
-    return {
-        "parsing_cpu_s": round(time.process_time() - began, 1),
-        "brackets": [
-            [counts.right, counts.found, counts.wanted]
-            for s, tree in zip(test, trees, strict=True)
-            for counts in [bracket_counts([parse_tree(s.tree or "")], [tree])]
-        ],
-        "found": [[structure_row(c) for c in read_coordinations(tree)] for tree in trees],
-    }
 
 
 if __name__ == "__main__":

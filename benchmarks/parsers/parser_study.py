@@ -191,15 +191,22 @@ def _trained(unit: Unit, hidden: int, updates: int, epochs: int) -> dict[str, An
     trained = time.process_time()
     test = held_out(unit.corpus)
     trees = _parsed(parser, test)
-    counts = [
-        bracket_counts([parse_tree(s.tree or "")], [tree])
-        for s, tree in zip(test, trees, strict=True)
-    ]
     return {
         "trees": {"gold": len(gold), "dev": len(dev), "candidates": len(more)},
         "best_epoch": best,
         "training_cpu_s": round(trained - began, 1),
         "parsing_cpu_s": round(time.process_time() - trained, 1),
+        **found_in(trees, test),
+    }
+
+
+def found_in(trees: Sequence[Tree | None], test: Sequence[Sentence]) -> dict[str, Any]:
+    """What a parser's trees of the test sentences have, as a result says it."""
+    counts = (
+        bracket_counts([parse_tree(s.tree or "")], [tree])
+        for s, tree in zip(test, trees, strict=True)
+    )
+    return {
         "brackets": [[each.right, each.found, each.wanted] for each in counts],
         "found": [[structure_row(c) for c in read_coordinations(tree)] for tree in trees],
     }
@@ -222,8 +229,12 @@ def exported(unit: Unit) -> list[str]:
         drawn = Random(f"equal/{unit.seed}").sample(joined, least)
     else:
         drawn = [line for lines in every.values() for line in lines]
-    trees = map(parse_tree, drawn)
-    return [training_tree(tree, leaves(tree), None) for tree in trees]
+    return untagged(drawn)
+
+
+def untagged(lines: Sequence[str]) -> list[str]:
+    """Exported trees as a parser without tags learns them."""
+    return [training_tree(tree, leaves(tree), None) for tree in map(parse_tree, lines)]
 
 
 def _lines(path: Path) -> list[str]:
